@@ -25,20 +25,22 @@ from headwater.spend.connections.session import Waits
 from headwater.spend.platforms.registry import PLATFORMS
 from tests.support.factories import Stage
 
-KEY = derive_key("a secret of the tests")
+SECRET = "a secret of the tests, long enough"
+KEY = derive_key(SECRET)
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 TODAY = NOW.date()
 
 
-class _Puller(Puller):
+class SpacePuller(Puller):
     """Pulls connections of one Space: those of earlier tests may be due, too."""
 
-    def __init__(self, services: PullServices, space_id: int) -> None:
-        super().__init__(services, asyncio.Event())
+    def __init__(self, services: PullServices, space_id: int, stopping: asyncio.Event | None = None) -> None:
+        super().__init__(services, stopping or asyncio.Event())
         self._space_id = space_id
 
-    async def find_due(self, connection: AsyncConnection) -> list[AccountKey]:
-        return [key for key in await super().find_due(connection) if key.space_id == self._space_id]
+    async def list_due(self, connection: AsyncConnection, busy: list[str]) -> list[tuple[AccountKey, str]]:
+        rows = await super().list_due(connection, busy)
+        return [row for row in rows if row[0].space_id == self._space_id]
 
 
 @dataclass
@@ -62,7 +64,7 @@ class Pulls:
                 row = await connections.create_connection(connection, self.stage.space_id, new, KEY)
             return row.id
 
-        connection_id = self._run(create)
+        connection_id = self.run(create)
         self.pull_at(connection_id, self.now)
         return connection_id
 
@@ -85,25 +87,30 @@ class Pulls:
 
         async def drain(database: Database) -> None:
             async with Egress(["127.0.0.1"], seconds=5) as egress:
-                services = PullServices(
-                    database=database,
-                    egress=egress,
-                    tokens=AccessTokens(egress),
-                    platforms=PLATFORMS,
-                    urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
-                    sealing_key=KEY,
-                    waits=Waits(self._wait, self.now.timestamp),
-                )
-                await _Puller(services, self.stage.space_id).drain()
+                await self.puller(database, egress).drain()
 
-        self._run(drain)
+        self.run(drain)
+
+    def puller(
+        self, database: Database, egress: Egress, stopping: asyncio.Event | None = None
+    ) -> SpacePuller:
+        services = PullServices(
+            database=database,
+            egress=egress,
+            tokens=AccessTokens(egress),
+            platforms=PLATFORMS,
+            urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
+            sealing_key=KEY,
+            waits=Waits(self._wait, self.now.timestamp),
+        )
+        return SpacePuller(services, self.stage.space_id, stopping)
 
     def state(self, connection_id: int) -> ConnectionRow:
         async def fetch(database: Database) -> ConnectionRow:
             async with database.connection() as connection:
                 return await connections.fetch_connection(connection, self.stage.space_id, connection_id)
 
-        return self._run(fetch)
+        return self.run(fetch)
 
     def change(self, connection_id: int, **members: Any) -> ConnectionRow:
         async def change(database: Database) -> ConnectionRow:
@@ -111,7 +118,7 @@ class Pulls:
                 row = AccountKey(self.stage.space_id, connection_id)
                 return await connections.change_connection(connection, row, members, KEY)
 
-        return self._run(change)
+        return self.run(change)
 
     def ledger(self, level: str = "campaign") -> dict[tuple[date, str], Decimal]:
         """Amounts by day and id of a level, without rows of 0."""
@@ -137,7 +144,7 @@ class Pulls:
     async def _wait(self, seconds: float) -> None:
         self.waited.append(seconds)
 
-    def _run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+    def run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
         return asyncio.run(self._with_database(act))
 
     async def _with_database(self, act: Callable[[Database], Awaitable[Any]]) -> Any:

@@ -61,10 +61,13 @@ def find_due_spaces(connection: Connection[Any]) -> list[int]:
     return [space_id for (space_id,) in connection.execute(queries["due_spaces"], {"lease": LEASE})]
 
 
-async def find_due(connection: AsyncConnection, current_time: float) -> list[AccountKey]:
-    bound = {"lease": LEASE, "now": current_time, "most": MOST_DUE}
+async def find_due(
+    connection: AsyncConnection, current_time: float, busy: list[str]
+) -> list[tuple[AccountKey, str]]:
+    """Return connections with their platforms, the longest due first; none of platforms in `busy`."""
+    bound = {"lease": LEASE, "now": current_time, "most": MOST_DUE, "busy": busy}
     rows = await fetch_all(connection, queries["due"], bound)
-    return [AccountKey(*row) for row in rows]
+    return [(AccountKey(space_id, row_id), platform) for space_id, row_id, platform in rows]
 
 
 async def take_lease(

@@ -1,8 +1,9 @@
 -- name: due
--- For the operator: connections that no process has leased.
-SELECT c.space_id, c.id FROM spend_connections c
+-- For the operator: connections of some platforms that no process has leased.
+SELECT c.space_id, c.id, c.platform FROM spend_connections c
 WHERE c.status = 'active' AND c.next_pull_at <= to_timestamp(%(now)s)
   AND (c.leased_until IS NULL OR has_come(c.leased_until, %(lease)s))
+  AND NOT c.platform = ANY(%(busy)s)
 ORDER BY c.next_pull_at
 LIMIT %(most)s;
 

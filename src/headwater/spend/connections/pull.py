@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -26,6 +26,7 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
+from headwater.spend.connections.counters import COMPLETE, LOST, count_pull, count_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
 from headwater.spend.ledger import IS_COMPLETE, put_report
@@ -76,13 +77,20 @@ class Pull:
     async def run(self) -> None:
         """Store what the platform reports, or the fault, and release the lease."""
         async with self._renewed():
-            with suppress(LeaseLostError):
-                try:
-                    await self._pull()
-                except Fault as fault:
-                    await self._note_fault(fault)
+            try:
+                await self._pull_or_note_fault()
+            except LeaseLostError:
+                count_pull(self._leased.platform, LOST)
             async with self._services.database.connection() as connection:
                 await leases.release_lease(connection, self._lease)
+
+    async def _pull_or_note_fault(self) -> None:
+        try:
+            await self._pull()
+            count_pull(self._leased.platform, COMPLETE)
+        except Fault as fault:
+            await self._note_fault(fault)
+            count_pull(self._leased.platform, fault.cause)
 
     async def _pull(self) -> None:
         platform, credentials = self._open()
@@ -145,9 +153,10 @@ class Pull:
         async with self._services.database.transaction(STORE_SECONDS) as connection:
             await leases.lock_leased(connection, self._lease)
             source = reports.platform.name, account.id
-            await store_rows(connection, self._lease.key, source, (days, rows, as_of))
+            number = await store_rows(connection, self._lease.key, source, (days, rows, as_of))
             if is_history:
                 await leases.note_history(connection, self._lease, days.first)
+        count_rows(reports.platform.name, number)
         failpoint("spend_stored")
 
     async def _end_history(self, oldest: date) -> None:

@@ -14,6 +14,7 @@ from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenR
 from headwater.base.egress.models import EgressError, EgressRequest
 from headwater.base.masking import Mask
 from headwater.database.jobs.backoff import climb
+from headwater.spend.connections.counters import count_call
 from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultCause, Pause, SpendPlatform
 
 CALL_SECONDS = 60.0
@@ -111,7 +112,9 @@ class PlatformSession:
             call = self._platform.authorize(request, credentials)
             answer = await self._egress.send(call, CALL_SECONDS, most_bytes=most_bytes)
         except EgressError as error:
+            count_call(self._platform.name, None)
             raise Fault(FaultCause.TEMPORARY, str(error)) from None
+        count_call(self._platform.name, answer.status)
         return self._platform.decode(answer)
 
     def _without_secrets(self, fault: Fault) -> Fault:

@@ -1,0 +1,88 @@
+"""A platform that doesn't answer, beside one that does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from headwater.base.egress.client import Egress
+from headwater.database.jobs import due_tasks
+from headwater.database.pool import Database
+from headwater.spend.connections import connections
+from headwater.spend.connections.inputs import read_new
+from headwater.spend.connections.puller import MOST_OF_PLATFORM
+from headwater.spend.platforms import registry
+from headwater.spend.platforms.meta import Meta
+from tests.pulls.books import Books, fill
+from tests.pulls.meta.pretend import TOKEN, PretendMeta
+from tests.pulls.staging import KEY, TODAY, Pulls
+from tests.support.fake_platform import FakePlatform, Silence
+from tests.support.waiting import wait_until
+
+DESCRIBED = {"settings": {"ad_account_id": "1234567890"}, "secrets": {"access_token": TOKEN}}
+SILENT = 3 * MOST_OF_PLATFORM
+
+
+class Other(Meta):
+    """Another platform with the same API."""
+
+    name = "other"
+
+
+@pytest.fixture(autouse=True)
+def _other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.PLATFORMS, "other", Other())
+    monkeypatch.setattr(due_tasks, "GRACE_SECONDS", 0.1)
+
+
+def connect(pulls: Pulls, platform: str, number: int) -> list[int]:
+    async def create(database: Database) -> list[int]:
+        async with database.transaction() as connection:
+            new = read_new({"platform": platform, **DESCRIBED})
+            return [
+                (await connections.create_connection(connection, pulls.stage.space_id, new, KEY)).id
+                for _ in range(number)
+            ]
+
+    ids = pulls.run(create)
+    for connection_id in ids:
+        pulls.pull_at(connection_id, pulls.now)
+    return ids
+
+
+def puller(pulls: Pulls, until: Callable[[], bool]) -> Callable[[Database], Awaitable[None]]:
+    """A puller that runs until something has happened."""
+
+    async def run(database: Database) -> None:
+        stopping = asyncio.Event()
+        async with Egress(["127.0.0.1"], seconds=60) as egress, asyncio.timeout(30):
+            task = asyncio.create_task(pulls.puller(database, egress, stopping).run())
+            await asyncio.to_thread(wait_until, until)
+            stopping.set()
+            await task
+
+    return run
+
+
+def test_it_works(pulls: Pulls) -> None:
+    """More connections than a puller takes at a time wait for a silent platform, all due earlier."""
+    with (
+        FakePlatform(otherwise=Silence()) as silent,
+        FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as answering,
+    ):
+        pulls.urls = {"meta": silent.url, "other": answering.url}
+        connect(pulls, "meta", SILENT)
+        (other,) = connect(pulls, "other", 1)
+        pulls.run(puller(pulls, lambda: pulls_of(pulls, other) > 0))
+        assert len(silent.requests) == MOST_OF_PLATFORM
+
+
+def pulls_of(pulls: Pulls, connection_id: int) -> int:
+    row = pulls.stage.connection.execute(
+        "SELECT count(pulled_at) FROM spend_connections WHERE space_id = %s AND id = %s",
+        (pulls.stage.space_id, connection_id),
+    ).fetchone()
+    assert row is not None
+    return row[0]
