@@ -26,6 +26,7 @@ from bench import (
     people,
     pipeline,
     processes,
+    pulls,
     reload,
     reports,
     row_security,
@@ -38,7 +39,7 @@ from headwater.base import logs
 
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",
-    "people", "reports", "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources",
+    "people", "reports", "cohorts", "spend", "pulls", "pages", "mcp", "exports", "erasures", "sources",
     "payloads", "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
 
@@ -91,6 +92,7 @@ def main() -> None:
             "reports": lambda: reports.measure(stage, say, of_reports),
             "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
             "spend": lambda: spend.measure(stage, say, sizes[-1:]),
+            "pulls": lambda: pulls.measure(stage, say),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "erasures": lambda: erasures.measure(stage, say, sizes[-1:]),

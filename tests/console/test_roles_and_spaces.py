@@ -102,6 +102,13 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
             ("replay-failed", Permission.WRITE_DATA),
         )
     },
+    "/spend/connections/connect/{platform}": ("spend account", ONCE, Permission.CHANGE_SETTINGS),
+    "/spend/connections/{connection_id}/settings": ("spend account", "", Permission.CHANGE_SETTINGS),
+    **{
+        f"/spend/connections/{{connection_id}}/{verb}": ("spend connection", "", Permission.CHANGE_SETTINGS)
+        for verb in ("pull", "pause", "resume", "remove")
+    },
+    "/spend/connections/script/{platform}": ("spend script", ONCE, Permission.MANAGE_KEYS),
     "/platforms/connect/{platform}": ("destination", ONCE, Permission.CHANGE_SETTINGS),
     **{
         f"/platforms/{{destination_id}}/{verb}": ("destination", "", Permission.CHANGE_SETTINGS)
@@ -118,7 +125,7 @@ ONLY_FORMS = {
     "/alerts/reports/new", "/alerts/reports/{report_id}",
     "/orders/imports/new", "/orders/webhooks/new",
     "/orders/webhooks/{webhook_id}/mapping",
-    *(end for end in ACTIONS if end.startswith("/platforms/")),
+    *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/"))),
 }  # fmt: skip
 """Pages that are nothing but a form, for those alone who may send it."""
 ENDS = sorted(
@@ -146,7 +153,8 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
     def fill(end: str) -> str:
         destination = stage.destination()  # each time another, as one of the actions removes it
         delivery = stage.forwarded(destination, ids["event_id"])
-        these = {"destination_id": destination, "delivery_id": delivery, "platform": "tiktok"}
+        these = {"destination_id": destination, "delivery_id": delivery, "platform": "google",
+                 "connection_id": stage.spend_connection()}  # fmt: skip
         these["note_id"] = note(stage)  # one of the actions deletes it
         if end.startswith("/orders/"):
             these |= orders_in(stage)

@@ -45,7 +45,7 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
         "rows": 2, "stored": 2, "refused": 0, "rows_done_before": 0, "dry_run": False,
         "finished_before": None, "refused_file": None,
     }  # fmt: skip
-    of_google = ("google", "123-456-7890", "4711", "8", "9", "EUR")
+    of_google = ("google", "1234567890", "4711", "8", "9", "EUR")
     as_of = "2026-05-28 20:26:40+00"
     assert stored(stage) == [
         ("2026-05-13", *of_google, Decimal("1234.56"), 10000, 31, Decimal("1.5"), Decimal("99.9"),

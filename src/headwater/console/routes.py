@@ -57,6 +57,10 @@ from headwater.console.report_pages import (
 )
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
+from headwater.console.spend_pages import account_form
+from headwater.console.spend_pages import connection as spend_connection
+from headwater.console.spend_pages import connections as spend_connections
+from headwater.console.spend_pages import scripts as spend_scripts
 from headwater.console.visitor import HOME, LOGIN
 from headwater.endpoints.services import Services
 from headwater.http.compression import COMPRESSED
@@ -92,6 +96,10 @@ PAGES = [
     *changes_since.ROUTES,
     *spend_changes.ROUTES,
     *ledger.ROUTES,
+    *spend_connections.ROUTES,
+    *account_form.ROUTES,
+    *spend_scripts.ROUTES,
+    *spend_connection.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

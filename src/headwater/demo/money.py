@@ -34,12 +34,19 @@ def rates(shop: Shop, current_time: datetime) -> list[Payload]:
 
 def spend(shop: Shop, current_time: datetime) -> list[Payload]:
     """Omit today, which no platform has reported yet."""
+    today = f"{current_time.date()}"
     return [
         row
         for account in shop.accounts
-        for day in _days(current_time, ahead=-1)
-        for row in _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
+        for row in spend_of_account(shop, account, current_time)
+        if row["date"] != today
     ]
+
+
+def spend_of_account(shop: Shop, account: AdAccount, current_time: datetime) -> Iterator[Payload]:
+    """Yield an account's rows of every day, the whole of today included."""
+    for day in _days(current_time, ahead=0):
+        yield from _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
 
 
 def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload]:

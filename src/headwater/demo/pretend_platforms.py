@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from zlib import crc32
 
+from headwater.demo.pretend_spend import TOKEN_START, answer_google, answer_meta
+
 PIXEL_ID, ACCESS_TOKEN = "1234567890123456", "pretend-token-of-the-demo"
 _EVENTS = re.compile(r"/v[0-9.]+/[0-9]+/events\?access_token=(.*)")
 _REFUSED_OF = 12
@@ -28,7 +30,8 @@ class PretendPlatforms:
     def environment(self) -> dict[str, str]:
         """Return variables that point a service to it."""
         origin = f"http://127.0.0.1:{self._server.server_port}"
-        return {"HEADWATER_META_URL": origin, "HEADWATER_GOOGLE_URL": origin}
+        names = ("META", "GOOGLE", "META_SPEND", "GOOGLE_SPEND")
+        return {f"HEADWATER_{name}_URL": origin for name in names}
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -40,6 +43,8 @@ class PretendPlatforms:
 
 
 def answer(path: str, body: bytes) -> tuple[int, dict[str, Any]]:
+    if path == "/token" and f"refresh_token={TOKEN_START}".encode() in body and b"pretend-id" not in body:
+        return 200, {"access_token": f"{TOKEN_START}-access", "expires_in": 3599}
     if path == "/token":
         error = "Token has been expired or revoked."
         return 400, {"error": "invalid_grant", "error_description": error}
@@ -60,7 +65,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        status, content = answer(self.path, body)
+        found = answer_google(self.path, dict(self.headers), body)
+        self._send(*(found or answer(self.path, body)))
+
+    def do_GET(self) -> None:
+        self._send(*(answer_meta(self.path, dict(self.headers)) or answer(self.path, b"")))
+
+    def _send(self, status: int, content: Any) -> None:
         data = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -36,6 +36,19 @@ def normalize_platform(text: str) -> str:
     return _ALIASES.get(word, word)
 
 
+_GOOGLE_ACCOUNT = re.compile(r"[0-9]{3}-[0-9]{3}-[0-9]{4}")
+_META_ACCOUNT = re.compile(r"act_[0-9]+")
+
+
+def normalize_account(text: str) -> str:
+    """Return an account's number as APIs write it: `1234567890` for Google's `123-456-7890`, and `2385` for
+    Meta's `act_2385`.
+    """
+    if _GOOGLE_ACCOUNT.fullmatch(text):
+        return text.replace("-", "")
+    return text.removeprefix("act_") if _META_ACCOUNT.fullmatch(text) else text
+
+
 def find_billing_platform(source: str) -> str | None:
     """Return the platform that bills a source's clicks; None if they are free. Sources such as `email` are
     platforms.

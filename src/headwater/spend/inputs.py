@@ -24,7 +24,7 @@ from headwater.http.inputs.fields import (
 from headwater.http.inputs.instants import ISO_SCHEMA, parse_iso
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
 from headwater.http.inputs.timerange import parse_day
-from headwater.sources.ad_platforms import normalize_platform
+from headwater.sources.ad_platforms import normalize_account, normalize_platform
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.known_values import refuse_platform
@@ -132,7 +132,7 @@ FIELDS: dict[str, Property] = {
     "platform": Property(
         _PLATFORM, "google, meta, tiktok, microsoft, … or a network you added.", missing=REQUIRED
     ),
-    "account_id": Property(_ID),
+    "account_id": Property(_ID, "Google's dashes and Meta's act_ are left out."),
     "campaign_id": Property(_ID, "As in touchpoints; omit for all campaigns."),
     "adset_id": Property(_ID),
     "ad_id": Property(_ID),
@@ -164,6 +164,7 @@ def build_row(values: dict[str, Any], **also: Any) -> SpendRow:
         if values.get(finer) and not values.get("campaign_id"):
             raise ValueError(f"must have a campaign_id, because it has an {finer}.")
     filled = {name: value for name, value in values.items() if value is not None}
+    filled["account_id"] = normalize_account(filled.get("account_id", ""))
     return SpendRow(**filled, names=tuple(names), **also)
 
 

@@ -12,7 +12,7 @@ from headwater.http.inputs.fields import BOOLEAN, FieldType, written
 from headwater.http.inputs.pagination import CURSOR, PER_PAGE, Cursors, Position, read_page
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import parse_day
-from headwater.sources.ad_platforms import normalize_platform
+from headwater.sources.ad_platforms import normalize_account, normalize_platform
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.inputs import DAY_SCHEMA, MAX_LENGTH, MAX_PLATFORM_LENGTH
 
@@ -35,7 +35,9 @@ START, END = date_range("The first day.", "The last day, inclusive.", kind=_DAY)
 PLATFORM = Parameter(
     name="platform", kind=_text(MAX_PLATFORM_LENGTH, normalize_platform), description="Only this platform."
 )
-ACCOUNT = Parameter(name="account_id", kind=_text(MAX_LENGTH), description="Only this account.")
+ACCOUNT = Parameter(
+    name="account_id", kind=_text(MAX_LENGTH, normalize_account), description="Only this account."
+)
 CAMPAIGN = Parameter(name="campaign_id", kind=_text(MAX_LENGTH), description="Only this campaign.")
 CURRENCY = Parameter(
     name="currency",

@@ -35,6 +35,7 @@ from headwater.reports.questions.period_spend import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.answers import SpendDeletion
 from headwater.spend.breakdown import LedgerRow, SpendPart
+from headwater.spend.connections.connections import list_connections
 from headwater.spend.ledger import count_spend, delete_spend, list_spend, read_parts, require_platform
 from headwater.spend.models import LEVELS
 from headwater.spend.parameters import CHOICE, SpendChoice, cursors, read_choice
@@ -179,6 +180,7 @@ async def _show(request: Request, posted: PostedForm | None = None, errors: Erro
             typed=typed,
             errors=refused,
             here=_path(inside),
+            connections=await list_connections(connection, inside.space.id),
             base=f"{HOME}/spaces/{inside.space.id}",
             figures=figures,
             csv=link,

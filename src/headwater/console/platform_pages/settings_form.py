@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any, cast
 
 from headwater.console.forms import PostedForm
-from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
+from headwater.http.inputs.account_kinds import AccountKind
 from headwater.http.inputs.account_settings import settings_schema
 
 SETTING, SECRET = "settings.", "secrets."
@@ -54,7 +54,7 @@ def make_label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[SettingField]:
+def setting_fields(platform: AccountKind, values: Mapping[str, Any]) -> list[SettingField]:
     schema = settings_schema(platform)
     required = set(schema.get("required", ()))
     return [
@@ -63,7 +63,7 @@ def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[Settin
     ]
 
 
-def secret_fields(platform: Platform) -> list[SettingField]:
+def secret_fields(platform: AccountKind) -> list[SettingField]:
     """Return token fields, always empty."""
     return [
         SettingField(
@@ -80,7 +80,7 @@ def secret_fields(platform: Platform) -> list[SettingField]:
 
 
 def read_settings(
-    form: PostedForm, platform: Platform, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
+    form: PostedForm, platform: AccountKind, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
 ) -> dict[str, Any]:
     """Return typed values for the form's fields, stored values for others."""
     settings = dict(stored)
@@ -92,7 +92,7 @@ def read_settings(
     return settings
 
 
-def read_secrets(form: PostedForm, platform: Platform) -> dict[str, str]:
+def read_secrets(form: PostedForm, platform: AccountKind) -> dict[str, str]:
     typed = {name: form.text(SECRET + name).strip() for name in platform.secrets}
     return {name: text for name, text in typed.items() if text}
 
@@ -111,7 +111,7 @@ def _worded(name: str, rule: str) -> str:
 
 
 def _field(
-    platform: Platform, name: str, schema: dict[str, Any], values: Mapping[str, Any], needed: bool
+    platform: AccountKind, name: str, schema: dict[str, Any], values: Mapping[str, Any], needed: bool
 ) -> SettingField:
     kinds = [schema, *cast("list[dict[str, Any]]", schema.get("anyOf", []))]
     empty: list[Any] = []
@@ -132,7 +132,7 @@ def _field(
     )
 
 
-def _group(platform: Platform, name: str, needed: bool) -> FieldGroup:
-    if needed or name == platform.test_code:
+def _group(platform: AccountKind, name: str, needed: bool) -> FieldGroup:
+    if needed or name == getattr(platform, "test_code", None):
         return FieldGroup.ACCOUNT
     return FieldGroup.CONDITION if name.startswith(_CONDITIONS) else FieldGroup.ADVANCED

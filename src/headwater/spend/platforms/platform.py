@@ -157,6 +157,8 @@ class SpendPlatform(AccountKind, ABC):
     """Campaigns come last: later figures are not lower, and a campaign is never below its ads."""
     versions: ClassVar[Mapping[str, date]] = {}
     """The last day of each version of the API, as far as it is published."""
+    steps: ClassVar[tuple[str, ...]] = ()
+    """What to do on the platform's side before connecting, in its words."""
     gaps: ClassVar[str] = ""
     """Spend that its API doesn't report, in a sentence for owners."""
 

@@ -83,6 +83,12 @@ class Meta(SpendPlatform):
         "access_token": "Token of a system user with ads_read and the ad account assigned: Business settings,"
         " System users, Generate token."
     }
+    steps = (
+        "Open business.facebook.com, Settings, Users, System users. Add one with the role Employee.",
+        "Assign assets, Ad accounts: choose the account and turn on View performance.",
+        "Generate token: choose your app, Never expires, and the permission ads_read. Copy the token.",
+        "In Ads Manager, copy the account's number from the list of accounts at the top left.",
+    )
     limits = PullLimits(days=30, window=28)
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
@@ -93,8 +99,8 @@ class Meta(SpendPlatform):
         words = get_nested(error, "error_user_msg") or get_nested(error, "message")
         kind = _judge(code, subcode, str(words))
         if kind is FaultCause.THROTTLED:
-            return Fault(kind, words, f"code {code}", wait_seconds=_read_wait(answer))
-        return Fault(kind, words, f"code {code}")
+            return Fault(kind, f"{words} (code {code})", wait_seconds=_read_wait(answer))
+        return Fault(kind, f"{words} (code {code})")
 
     def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:
         account_id = credentials.settings.ad_account_id

@@ -1,0 +1,123 @@
+"""Pulls of spend from a pretend Meta without a network: the history of new connections, and many Spaces."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import msgspec
+import psutil
+from tests.pulls.books import AdPlace, Books, Spent
+from tests.pulls.meta.pretend import TOKEN, PretendMeta
+from tests.support.wire import Received
+
+from bench.stage import Stage
+from headwater.base.egress.access_tokens import AccessTokens
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.database.pool import Database
+from headwater.spaces.encryption import derive_key
+from headwater.spend.connections import connections
+from headwater.spend.connections.inputs import read_new
+from headwater.spend.connections.pull import PullServices
+from headwater.spend.connections.puller import Puller
+from headwater.spend.connections.session import Waits
+from headwater.spend.platforms.registry import PLATFORMS
+
+KEY = derive_key("a secret of the benchmark")
+ACCOUNTS, CAMPAIGNS = 5, 500
+"""Of one Space, with an ad in each campaign, over 13 months."""
+SPACES, CAMPAIGNS_OF_A_SPACE = 1_000, 10
+AHEAD = timedelta(days=30)
+"""The puller's clock, so that the service's own finds nothing due."""
+TODAY = (datetime.now(UTC) + AHEAD).date()
+
+
+class PretendSender:
+    """Answers from the books without a network."""
+
+    def __init__(self, books: Books) -> None:
+        self._pretend = PretendMeta(books)
+        self.calls = 0
+
+    async def send(
+        self, call: EgressRequest, seconds: float | None = None, *, most_bytes: int | None = None
+    ) -> EgressResponse:
+        del seconds, most_bytes
+        self.calls += 1
+        target = call.url.removeprefix("https://pretend.example")
+        headers = {name.lower(): text for name, text in call.headers.items()}
+        answer = self._pretend(Received(call.method, target, headers, call.body, time.monotonic()))
+        return EgressResponse(status=answer.status, body=msgspec.json.encode(answer.body))
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the part of the table on pulls."""
+    say(f"Pull 13 months of {ACCOUNTS} accounts with {CAMPAIGNS} campaigns and ads each, into one Space")
+    _say_pull(say, stage.url, [space_id for space_id, _ in stage.spaces(1)] * ACCOUNTS, _fill(CAMPAIGNS, 396))
+    say(f"A day's pull of {SPACES:,} Spaces with {CAMPAIGNS_OF_A_SPACE} campaigns and ads each")
+    spaces = [space_id for space_id, _ in stage.spaces(SPACES)]
+    _say_pull(say, stage.url, spaces, _fill(CAMPAIGNS_OF_A_SPACE, 28))
+
+
+def _fill(campaigns: int, days: int) -> Books:
+    books = Books()
+    for back in range(days):
+        day = TODAY - timedelta(days=back)
+        for number in range(campaigns):
+            place = AdPlace(f"{number}", f"{number}1", f"{number}11")
+            books.spent[day, place] = Spent(Decimal(f"{number % 90 + 1}.{back % 90 + 10}"))
+    return books
+
+
+def _say_pull(say: Callable[..., None], url: str, spaces: list[int], books: Books) -> None:
+    say("s", "calls", "rows", "rows/s", "memory +MB", "what")
+    for name in ("new", "unchanged"):
+        sender = PretendSender(books)
+        before = psutil.Process().memory_info().rss
+        begun = time.perf_counter()
+        rows = asyncio.run(_pull(url, spaces if name == "new" else [], sender))
+        seconds = time.perf_counter() - begun
+        grown = (psutil.Process().memory_info().rss - before) >> 20
+        say(f"{seconds:.1f}", f"{sender.calls:,}", f"{rows:,}", f"{rows / seconds:,.0f}", grown, name)
+
+
+async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:
+    """Connect an account in each Space, or make the stored connections due, and pull."""
+    database = Database(url)
+    await database.open()
+    try:
+        await _connect(database, spaces)
+        services = PullServices(
+            database=database,
+            egress=sender,
+            tokens=AccessTokens(sender),
+            platforms=PLATFORMS,
+            urls=dict.fromkeys(PLATFORMS, "https://pretend.example"),
+            sealing_key=KEY,
+            waits=Waits(asyncio.sleep, lambda: time.time() + AHEAD.total_seconds()),
+        )
+        await Puller(services, asyncio.Event()).drain()
+        async with database.connection() as connection:
+            cursor = await connection.execute("SELECT count(*) FROM spend")
+            row = await cursor.fetchone()
+        assert row is not None
+        return row[0]
+    finally:
+        await database.close()
+
+
+async def _connect(database: Database, spaces: list[int]) -> None:
+    async with database.transaction(60) as connection:
+        for space_id in spaces:
+            new = read_new(
+                {
+                    "platform": "meta",
+                    "settings": {"ad_account_id": "1234567890"},
+                    "secrets": {"access_token": TOKEN},
+                }
+            )
+            await connections.create_connection(connection, space_id, new, KEY)
+        await connection.execute("UPDATE spend_connections SET next_pull_at = now() + interval '1 day'")

@@ -1,0 +1,1 @@
+"""Pages of connections that bring spend."""

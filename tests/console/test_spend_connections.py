@@ -1,0 +1,148 @@
+"""Ad accounts whose spend is fetched, on pages: connected, looked at, repaired and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from ipaddress import ip_network
+
+import psycopg
+import pytest
+
+from headwater.base.settings import Settings
+from headwater.spend.platforms.registry import PLATFORMS
+from tests.conftest import Running, run_application
+from tests.console.conftest import Counting, Person
+from tests.console.test_platforms import text_of
+from tests.pulls.books import Books, fill
+from tests.pulls.meta.pretend import TOKEN, PretendMeta
+from tests.support.factories import Stage
+from tests.support.fake_platform import FakePlatform
+
+BOOKS = fill(Books(), datetime.now(UTC).date())
+
+
+@pytest.fixture(scope="module")
+def console(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
+) -> Iterator[Running]:
+    """The application, whose Meta is ours."""
+    with FakePlatform(otherwise=PretendMeta(BOOKS)) as meta:
+        settings = Settings(
+            rate_limit_factor=1000,
+            data_dir=tmp_path_factory.mktemp("spend"),
+            trusted_proxies=(ip_network("127.0.0.1"),),
+            platform_urls={"meta_spend": meta.url},
+        )
+        running = run_application(settings, database_url, passwords)
+        yield running
+        running.stop()
+
+
+def base(space_id: int) -> str:
+    return f"/console/spaces/{space_id}/spend/connections"
+
+
+def connect(owner: Person, space_id: int, **typed: str) -> str:
+    """Fill in the form, and return the page that it leads to."""
+    path = f"{base(space_id)}/connect/meta"
+    account = {"settings.ad_account_id": BOOKS.account, "secrets.access_token": TOKEN}
+    return text_of(owner.browser.fill(path, path, **{**account, **typed}).text)
+
+
+def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
+    """From nothing to a connection, which waits for its first pull."""
+    empty = owner.browser.get(base(space_id)).text
+    assert "No ad account is connected" in empty
+    assert all(f"/connect/{name}" in empty for name in PLATFORMS)
+    page = connect(owner, space_id, name="Main account")
+    assert "Main account" in page
+    assert "Starting" in page
+    assert "Main account" in owner.browser.get(f"/console/spaces/{space_id}/spend").text
+    stored = connection.execute(
+        "SELECT platform, name, status, secrets IS NOT NULL FROM spend_connections WHERE space_id = %s",
+        (space_id,),
+    ).fetchall()
+    assert stored == [("meta", "Main account", "active", True)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"secrets.access_token": "another"}, "Invalid OAuth access token"),
+        ({"settings.ad_account_id": "99"}, "Object does not exist"),
+        ({"settings.ad_account_id": "act_1"}, "must be 1 to 20 digits"),
+        ({"secrets.access_token": ""}, "is required"),
+    ],
+)
+def test_bad_input(owner: Person, space_id: int, typed: dict[str, str], words: str) -> None:
+    """Nothing is saved, and the page says what is wrong."""
+    page = connect(owner, space_id, **typed)
+    assert words in page
+    assert "No ad account is connected" in owner.browser.get(base(space_id)).text
+
+
+def test_a_refused_account_can_be_saved_anyway(owner: Person, space_id: int) -> None:
+    assert "Starting" in connect(owner, space_id, **{"secrets.access_token": "another", "anyway": "yes"})
+
+
+@pytest.fixture
+def held(connection: psycopg.Connection, space_id: int) -> int:
+    """A connection whose token has expired."""
+    fault = {"fault": "token", "fault_message": "Session has expired", "failures": 1}
+    return Stage(connection, space_id, "").spend_connection(
+        status="held", failing_since=datetime.now(UTC), settings='{"ad_account_id": "1234567890"}', **fault
+    )
+
+
+def test_a_held_connection_says_what_to_do(owner: Person, space_id: int, held: int) -> None:
+    text = text_of(owner.browser.get(f"{base(space_id)}/{held}").text)
+    assert "Session has expired" in text
+    assert "new token" in text
+    assert "Sign-in needed" in text_of(owner.browser.get(base(space_id)).text)
+
+
+def test_a_new_token_ends_the_hold(
+    owner: Person, space_id: int, held: int, connection: psycopg.Connection
+) -> None:
+    path = f"{base(space_id)}/{held}/settings"
+    owner.browser.fill(path, path, **{"secrets.access_token": TOKEN})
+    assert status(connection, held) == "active"
+
+
+def test_pause_resume_and_remove(
+    owner: Person, space_id: int, held: int, connection: psycopg.Connection
+) -> None:
+    page = f"{base(space_id)}/{held}"
+    owner.browser.fill(page, f"{page}/resume")
+    assert status(connection, held) == "active"
+    owner.browser.fill(page, f"{page}/pause")
+    assert status(connection, held) == "paused"
+    owner.browser.fill(page, f"{page}/remove")
+    assert status(connection, held) is None
+
+
+def status(connection: psycopg.Connection, connection_id: int) -> str | None:
+    row = connection.execute(
+        "SELECT status FROM spend_connections WHERE id = %s", (connection_id,)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def test_campaigns_without_visits_and_spend_without_an_account(
+    owner: Person, space_id: int, connection: psycopg.Connection
+) -> None:
+    stage = Stage(connection, space_id, "")
+    row = stage.spend_connection(account_id="1234567890", currency="EUR", account_name="Main")
+    today = datetime.now(UTC).date()
+    for account, campaign in (("1234567890", "11"), ("1234567890", "12"), ("", "old")):
+        connection.execute(
+            "INSERT INTO spend (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id,"
+            " country, currency, amount, as_of, place) VALUES (%s, %s, decode(md5(%s), 'hex'), 'meta', %s,"
+            " %s, '', '', '', 'EUR', 12.50, now(), 0)",
+            (space_id, today, account + campaign, account, campaign),
+        )
+    stage.touchpoint(stage.contact(), "facebook_ads", campaign_id="11")
+    text = text_of(owner.browser.get(f"{base(space_id)}/{row}").text)
+    assert "1 campaign spends, but no visit carries its tag" in text
+    assert "1 row of Meta" in text
