@@ -1,5 +1,5 @@
-"""Scripts for the script editors of Google Ads and Microsoft Advertising: they send spend with a key that can do
-nothing else, and need no API access.
+"""Scripts for the script editors of Google Ads and Microsoft Advertising. They send spend with a key that can
+do nothing else, and need no API access.
 """
 
 from __future__ import annotations
