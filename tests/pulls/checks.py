@@ -156,7 +156,7 @@ def check_fault(
 
 
 def is_token_request(request: Received) -> bool:
-    return urlsplit(request.target).path.endswith("token")
+    return urlsplit(request.target).path.lower().endswith("token")
 
 
 def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**9) -> Answering:

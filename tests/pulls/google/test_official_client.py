@@ -1,0 +1,41 @@
+"""Google's own library reads our queries' answers, and takes our queries, as we do.
+
+Its transport is gRPC, so its messages are compared, not its requests.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from tests.pulls.books import Books, fill
+from tests.pulls.checks import served
+from tests.pulls.google.pretend import PretendGoogle
+from tests.pulls.google.test_google import GOOGLE
+from tests.pulls.staging import TODAY, Pulls
+
+pytest.importorskip("google.ads.googleads", reason="needs the package google-ads")
+
+
+def test_rows_and_requests_mean_the_same(pulls: Pulls) -> None:
+    json_format: Any = import_module("google.protobuf.json_format")
+    service: Any = import_module("google.ads.googleads.v26.services.types.google_ads_service")
+    pretend = PretendGoogle(fill(Books(), TODAY, days=3))
+    with served(pulls, GOOGLE, pretend) as platform:
+        GOOGLE.connect(pulls)
+        pulls.pull()
+    spent: dict[tuple[str, str, str], int] = {}
+    for sent in [request for request in platform.requests if request.target != "/token"]:
+        fields = {"customerId": sent.target.split("/")[3], **sent.json()}
+        request = service.SearchGoogleAdsRequest.pb()()
+        json_format.ParseDict(fields, request)
+        assert (request.customer_id, request.query) == (pretend.books.account, sent.json()["query"])
+        for item in pretend.rows(request.query):
+            row = service.GoogleAdsRow.pb()()
+            json_format.ParseDict(item, row)
+            key = row.segments.date, str(row.campaign.id), str(row.ad_group_ad.ad.id or "")
+            spent[key] = row.metrics.cost_micros
+    stored = {(str(row[0]), row[3], row[5]): int(row[7] * 1_000_000) for row in pulls.rows()}
+    assert stored == {key: micros for key, micros in spent.items() if key[0]}

@@ -1,0 +1,107 @@
+"""A pretend LinkedIn: the account, analytics of one level without pages, and lists of names in pages."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.pulls.books import AdPlace, Books, Spent
+from tests.support.fake_platform import Answer
+from tests.support.wire import Received
+
+TOKEN = "AQV-an-access-token"
+_DAYS = re.compile(r"year:(\d+),month:(\d+),day:(\d+)")
+
+
+def error(status: int, message: str, code: int = 0) -> Answer:
+    return Answer(status, {"message": message, "serviceErrorCode": code, "status": status})
+
+
+EXPIRED = error(401, "The token used in the request has expired", 65601)
+
+
+class PretendLinkedIn:
+    def __init__(self, books: Books, page_size: int = 1000) -> None:
+        self.books, self.page_size = books, page_size
+        self.tokens = [TOKEN]
+
+    def __call__(self, request: Received) -> Answer:
+        if request.target == "/oauth/v2/accessToken":
+            return self._issue(request)
+        headers = request.headers
+        if headers["authorization"] != f"Bearer {self.tokens[-1]}":
+            return EXPIRED
+        if headers["linkedin-version"] != "202606":
+            return error(426, "Requested version is not active")
+        assert headers["x-restli-protocol-version"] == "2.0.0"
+        return self._serve(request)
+
+    def _serve(self, request: Received) -> Answer:
+        path = urlsplit(request.target).path
+        account = f"/rest/adAccounts/{self.books.account}"
+        if path == account:
+            return Answer(body={"id": 1, "name": self.books.name, "currency": self.books.currency})
+        if path == "/rest/adAnalytics":
+            return Answer(body={"elements": self._analytics(request.target), "paging": {"start": 0}})
+        if path.startswith(account):
+            return Answer(body=self._list(path.rpartition("/")[2], request.target))
+        return error(403, "Not enough permissions to access")
+
+    def _issue(self, request: Received) -> Answer:
+        form = parse_qs(request.body.decode())
+        assert form["grant_type"] == ["refresh_token"]
+        self.tokens.append(f"{TOKEN}-{len(self.tokens)}")
+        return Answer(body={"access_token": self.tokens[-1], "expires_in": 5_184_000})
+
+    def _analytics(self, target: str) -> list[dict[str, Any]]:
+        # Restli's notation is not escaped, only the colons of the account.
+        assert f"accounts=List(urn%3Ali%3AsponsoredAccount%3A{self.books.account})" in target
+        first, last = (date(*map(int, day)) for day in _DAYS.findall(target))
+        if "pivot=CREATIVE&" in target:
+            return [self._row(*row) for row in self.books.by_ad(first, last)]
+        assert "pivot=CAMPAIGN_GROUP&" in target
+        return [self._row(*row) for row in self.books.by_campaign(first, last)]
+
+    def _row(self, day: date, place: AdPlace, spent: Spent) -> dict[str, Any]:
+        parts = {"year": day.year, "month": day.month, "day": day.day}
+        kind, level_id = ("Creative", place.ad) if place.ad else ("CampaignGroup", place.campaign)
+        return {
+            "dateRange": {"start": parts, "end": parts},
+            "pivotValues": [f"urn:li:sponsored{kind}:{level_id}"],
+            "costInLocalCurrency": f"{spent.amount:f}",
+            "impressions": spent.impressions,
+            "clicks": spent.clicks,
+            "externalWebsiteConversions": spent.conversions,
+            "conversionValueInLocalCurrency": f"{spent.revenue:f}",
+        }
+
+    def _list(self, kind: str, target: str) -> dict[str, Any]:
+        assert kind == "creatives" or "ARCHIVED" in target
+        items = self._items(kind)
+        query = parse_qs(urlsplit(target).query)
+        start = int(unquote(query.get("pageToken", ["0"])[0]))
+        page: dict[str, Any] = {"elements": items[start : start + self.page_size], "metadata": {}}
+        if start + self.page_size < len(items):
+            page["metadata"]["nextPageToken"] = str(start + self.page_size)
+        return page
+
+    def _items(self, kind: str) -> list[dict[str, Any]]:
+        places = dict.fromkeys(place for _, place in self.books.spent)
+        name = self.books.name_of
+        if kind == "adCampaignGroups":
+            return [{"id": int(i), "name": name(i)} for i in dict.fromkeys(p.campaign for p in places)]
+        if kind == "adCampaigns":
+            adsets = {p.adset: p.campaign for p in places if p.adset}
+            urn = "urn:li:sponsoredCampaignGroup:"
+            return [
+                {"id": int(i), "name": name(i), "campaignGroup": urn + group} for i, group in adsets.items()
+            ]
+        assert kind == "creatives"
+        creative, campaign = "urn:li:sponsoredCreative:", "urn:li:sponsoredCampaign:"
+        return [
+            {"id": creative + p.ad, "name": name(p.ad), "campaign": campaign + p.adset}
+            for p in places
+            if p.ad
+        ]
