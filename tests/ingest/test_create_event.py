@@ -268,7 +268,7 @@ def test_unknown_keys_are_ignored(client: httpx.Client, connection: psycopg.Conn
 def test_bodies_are_bounded(client: httpx.Client) -> None:
     response = client.post("/events/track", json={**MINIMAL, "ignored": "x" * 256 * 1024})
     assert (response.status_code, response.json()) == (
-        413, {"message": "Request Entity Too Large."},
+        413, {"message": "Content Too Large."},
     )  # fmt: skip
 
 

@@ -76,9 +76,11 @@ def test_it_is_bounded(connect: Callable[[], Client], network: FailingNetwork) -
         buffer.add(event(3))
     assert len(buffer) == 3
     wait_until(lambda: buffer.failure)
-    buffer.close(timeout=0.05)
+    assert not buffer.close(timeout=0.05)
     with pytest.raises(BufferFullError):
         buffer.add(event(4))
+    assert len(buffer) == 3
+    assert not buffer.flush()
 
 
 def test_what_is_refused_is_told_and_does_not_stand_in_the_way(

@@ -142,6 +142,10 @@ class NotAllowed(Problem):
         super().__init__(f"{HTTPStatus(405).phrase}.", 405, headers=headers)
 
 
+_PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable"}
+"""The names of RFC 9110, where Python before 3.13 has older ones."""
+
+
 def plain(status: int) -> Problem:
     """Return an HTTP protocol error (404, 413, …) in the common format."""
-    return Problem(f"{HTTPStatus(status).phrase}.", status)
+    return Problem(f"{_PHRASES.get(status) or HTTPStatus(status).phrase}.", status)

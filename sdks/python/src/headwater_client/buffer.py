@@ -83,7 +83,7 @@ class EventBuffer:
     def __len__(self) -> int:
         """Return the number of waiting events, of all processes that share the file."""
         with self._changed:
-            return self._store.count()
+            return self._count()
 
     def __enter__(self) -> Self:
         return self
@@ -109,8 +109,10 @@ class EventBuffer:
     def flush(self, timeout: float | None = None) -> bool:
         """Send waiting events immediately. Return whether none of them is left after `timeout` seconds."""
         with self._changed:
+            if self._is_stopped:
+                return not self._count()
             last = self._store.last_id()
-            if last and not self._is_stopped:
+            if last:
                 self._start()
             deadline = None if timeout is None else time.monotonic() + timeout
             self._flushes += 1
@@ -147,9 +149,17 @@ class EventBuffer:
             LOGGER.warning("%d events were not sent before the buffer was closed", left)
         if self._thread is not None:
             self._thread.join(max(0.0, end - time.monotonic()))
-        if not self._is_running():
-            self._store.close_file()
+        with self._changed:
+            if not self._is_running():
+                self._store.close()
         return not left
+
+    def _count(self) -> int:
+        """Return the number of waiting events. The caller holds the lock."""
+        count = self._store.count()
+        if self._is_stopped and not self._is_running():
+            self._store.close()
+        return count
 
     def _is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
@@ -177,7 +187,7 @@ class EventBuffer:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_stopped or self._flushes > seen, pause)  # noqa: B023
         with self._changed:
-            self._store.close_file()
+            self._store.close()
 
     def _wait_for_batch(self) -> bool:
         """Wait until a batch is due. Return False after the end."""

@@ -37,6 +37,8 @@ class Store:
         self._file = file
         self._database: sqlite3.Connection | None = None
         self._sender: sqlite3.Connection | None = None
+        self._lost: int | None = None
+        """How many events were in memory when the store was closed."""
         self.count()
 
     def add(self, body: str, most: int) -> None:
@@ -60,6 +62,8 @@ class Store:
 
     def count(self) -> int:
         """Return the number of events."""
+        if self._lost is not None:
+            return self._lost
         ((count,),) = self._open().execute(f"SELECT {_COUNT}")
         return int(count)
 
@@ -90,10 +94,14 @@ class Store:
         if self._sender is not None and self._sender.in_transaction:
             self._sender.execute("ROLLBACK")
 
+    def close(self) -> None:
+        """Close the store at the end. The next use opens a file again; what was in memory is gone."""
+        if self._file is None:
+            self._lost = self.count()
+        self._close()
+
     def close_file(self) -> None:
-        """Close the file: at the end, and before a fork, because a process must not use the connections of
-        another. The next use opens it again.
-        """
+        """Close the file before a fork, because a process must not use the connections of another."""
         if self._file is not None:
             self._close()
 
