@@ -142,7 +142,7 @@ class NotAllowed(Problem):
         super().__init__(f"{HTTPStatus(405).phrase}.", 405, headers=headers)
 
 
-_PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable"}
+_PHRASES = {413: "Content Too Large", 414: "URI Too Long"}
 """The names of RFC 9110, where Python before 3.13 has older ones."""
 
 
