@@ -98,7 +98,7 @@ def put_money(stage: Stage, number: int) -> None:
     }, "number")  # fmt: skip
     letters = "".join(chr(65 + number // 26**power % 26) for power in range(3))
     stage._insert("rates", {
-        "date": DAY, "base": letters, "currency": "EUR", "rate": 2,
+        "date": DAY, "base": letters, "currency": "CHF" if letters == "EUR" else "EUR", "rate": 2,
     }, "number")  # fmt: skip
 
 
