@@ -26,6 +26,7 @@ NAMES = {
     "list_deliveries.reason": "DeliveryReason",
     "ReplayDeliveriesBody.reason": "ReplayReason",
     "CreateDestinationBody.platform": "DestinationPlatform",
+    "CreateSpendConnectionBody.platform": "SpendPlatformName",
     "list_events.fields": "EventFields",
     "CreateEventExportBody.fields": "EventFields",
     "ComparisonStep.step": "ComparisonStepName",

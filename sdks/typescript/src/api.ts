@@ -1759,7 +1759,7 @@ export type SpendConnectionList = {
   data: Array<SpendConnection>;
 };
 
-export type Platform3 = "meta" | "tiktok";
+export type Platform3 = "google" | "meta" | "microsoft" | "tiktok" | "pinterest" | "snapchat" | "reddit" | "openai";
 
 export type CreateSpendConnectionBody = {
   platform: Platform3;

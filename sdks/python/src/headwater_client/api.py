@@ -2029,8 +2029,13 @@ class SpendConnectionList(TypedDict):
     data: list[SpendConnection]
 
 
+SpendPlatformName: TypeAlias = Literal[
+    "google", "meta", "microsoft", "tiktok", "pinterest", "snapchat", "reddit", "openai"
+]
+
+
 class CreateSpendConnectionBody(TypedDict):
-    platform: Literal["meta", "tiktok"]
+    platform: SpendPlatformName
     name: NotRequired[str]
     """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
