@@ -1674,6 +1674,7 @@ export type Spend = {
   date: string;
   /** google, meta, tiktok, microsoft, … or a network you added. */
   platform: string;
+  /** Google's dashes and Meta's act_ are left out. */
   account_id?: string | number | null;
   /** As in touchpoints; omit for all campaigns. */
   campaign_id?: string | number | null;
@@ -1759,7 +1760,7 @@ export type SpendConnectionList = {
   data: Array<SpendConnection>;
 };
 
-export type Platform3 = "google" | "meta" | "microsoft" | "tiktok" | "pinterest" | "snapchat" | "reddit" | "openai";
+export type Platform3 = "google" | "meta" | "microsoft" | "tiktok" | "linkedin" | "pinterest" | "snapchat" | "reddit" | "openai";
 
 export type CreateSpendConnectionBody = {
   platform: Platform3;

@@ -1942,6 +1942,7 @@ class SpendInput(TypedDict):
     platform: str
     """google, meta, tiktok, microsoft, … or a network you added."""
     account_id: NotRequired[str | int | None]
+    """Google's dashes and Meta's act_ are left out."""
     campaign_id: NotRequired[str | int | None]
     """As in touchpoints; omit for all campaigns."""
     adset_id: NotRequired[str | int | None]
@@ -2030,7 +2031,7 @@ class SpendConnectionList(TypedDict):
 
 
 SpendPlatformName: TypeAlias = Literal[
-    "google", "meta", "microsoft", "tiktok", "pinterest", "snapchat", "reddit", "openai"
+    "google", "meta", "microsoft", "tiktok", "linkedin", "pinterest", "snapchat", "reddit", "openai"
 ]
 
 

@@ -1,0 +1,36 @@
+"""Why spend has changed after a platform corrected a day."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from tests.pulls.books import AdPlace, Books
+from tests.pulls.meta.pretend import TOKEN, PretendMeta
+from tests.pulls.staging import NOW, Pulls
+from tests.support.fake_platform import FakePlatform
+from tests.support.reading_fixtures import Api
+
+DAY = date(2026, 11, 24)
+
+
+def test_it_works(pulls: Pulls, api: Api) -> None:
+    """The cause names the platform, the campaign and the day, and how much was taken back."""
+    books = Books()
+    books.spend(DAY, AdPlace("13"), "50.00")
+    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+        pulls.urls["meta"] = platform.url
+        connection = pulls.connect("meta", {"ad_account_id": "1234567890"}, {"access_token": TOKEN})
+        pulls.pull()
+        params = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59", "currency": "EUR"}
+        before = api.get("/reports/spend", params={**params, "group_by": "platform"}).json()
+        books.spend(DAY, AdPlace("13"), "37.60")
+        pulls.pull_later(connection, hours=6)
+    assert pulls.now == NOW + timedelta(hours=6)
+    query = {**params, "group_by": "platform", "since": before["snapshot"]}
+    response = api.get("/reports/spend/changes", params=query)
+    assert response.status_code == 200, response.text
+    changes = response.json()
+    assert changes["totals"]["difference"]["spend"] == -12.4
+    (row,) = changes["causes"]["spend_replacements"]["largest_rows"]
+    assert (row["date"], row["platform"], row["campaign_id"]) == (str(DAY), "meta", "13")
+    assert (row["amount"], row["currency"], row["is_stored"]) == (-12.4, "EUR", True)
