@@ -53,7 +53,7 @@ async def put_report(
         for index, row in enumerate(spend)
     ]
     await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
-    await _put_names(connection, space_id, spend)
+    await put_row_names(connection, space_id, spend)
 
 
 async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:
@@ -61,7 +61,7 @@ async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[
     async with connection.cursor() as cursor, cursor.copy(queries["fill"]) as copy:
         await copy.write("".join([row.text for row in spend]))
     await _put(connection, _LATEST_IN_FILE, {"space_id": space_id})
-    await _put_names(connection, space_id, [row.prefix for row in spend])
+    await put_row_names(connection, space_id, [row.prefix for row in spend])
 
 
 async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ async def _save_former(
     await connection.execute(KEEP_SPEND.format(rows=former), {**values, "cause": cause})
 
 
-async def _put_names(
+async def put_row_names(
     connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow | SpendPrefix]
 ) -> None:
     """Keep the last name of an id."""

@@ -51,7 +51,7 @@ class PretendMeta:
         first, last = date.fromisoformat(days["since"]), date.fromisoformat(days["until"])
         assert query["time_increment"] == "1"
         is_ad = query["level"] == "ad"
-        rows = self.books.by_ad(first, last) if is_ad else self.books.by_campaign(first, last)
+        rows = self.select(first, last, is_ad=is_ad)
         start, size = int(query.get("after", "0")), int(query["limit"])
         page: dict[str, Any] = {
             "data": [self._row(*row, is_ad=is_ad) for row in rows[start : start + size]],
@@ -60,6 +60,9 @@ class PretendMeta:
         if start + size < len(rows):
             page["paging"]["next"] = f"https://graph.facebook.com/next?access_token={self.token}"
         return page
+
+    def select(self, first: date, last: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
+        return self.books.by_ad(first, last) if is_ad else self.books.by_campaign(first, last)
 
     def _row(self, day: date, place: AdPlace, spent: Spent, *, is_ad: bool) -> dict[str, Any]:
         row: dict[str, Any] = {

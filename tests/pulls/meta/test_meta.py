@@ -57,6 +57,19 @@ def test_a_correction_and_a_row_that_is_gone(pulls: Pulls, books: Books) -> None
     assert len(zeros) == 4
 
 
+@pytest.mark.usefixtures("_meta")
+def test_a_renamed_campaign(pulls: Pulls, books: Books) -> None:
+    connection = pulls.connect("meta", SETTINGS, SECRETS)
+    pulls.pull()
+    books.names["11"] = "Winter sale"
+    pulls.pull_later(connection, hours=6)
+    names = pulls.stage.connection.execute(
+        "SELECT name FROM ad_names WHERE space_id = %s AND kind = 'campaign' AND id = '11'",
+        (pulls.stage.space_id,),
+    ).fetchall()
+    assert names == [("Winter sale",)]
+
+
 @pytest.mark.parametrize(
     ("answer", "fault", "status"),
     [

@@ -249,4 +249,5 @@ async def store_rows(
     chosen = choose_rows(source, stored, rows)
     for start in range(0, len(chosen), MOST_ROWS_STORED):
         await put_report(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
+    await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures
     return len(chosen)

@@ -104,6 +104,13 @@ class Google(SpendPlatform):
         "refresh_token": "Refresh token of a user of the ad account.",
     }
     optional_secrets = frozenset(secrets) - {"developer_token"}
+    steps = (
+        "In the manager account at Google Ads, open Admin, API Center, and copy the developer token.",
+        "In the Google Cloud console, open APIs & Services, Library, and enable the Google Ads API.",
+        "Under IAM & Admin, Service Accounts, create an account and, under Keys, a JSON key.",
+        "In Google Ads, under Admin, Access and security, add the account's e-mail as Read only.",
+        "Copy the ad account's number at the top right of Google Ads.",
+    )
     limits = PullLimits(days=30, window=30, weekly_window=90)
     # Google publishes months: the first day of the version's last month.
     versions = {

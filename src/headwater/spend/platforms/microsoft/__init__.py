@@ -105,6 +105,13 @@ class Microsoft(SpendPlatform):
         "refresh_token": "Refresh token of a user of the ad account; replaced when Microsoft issues another.",
     }
     optional_secrets = frozenset({"client_secret"})
+    steps = (
+        "In Microsoft Advertising, open Settings, Developer settings, and request a developer token.",
+        "In the Microsoft Entra admin center, open App registrations, New registration.",
+        "Copy the Application (client) ID, and for a web app a secret under Certificates & secrets.",
+        "Sign in with the scope https://ads.microsoft.com/msads.manage offline_access for a refresh token.",
+        "Copy the account's aid and cid from the address of Microsoft Advertising.",
+    )
     limits = PullLimits(days=30, window=30)
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:

@@ -59,6 +59,7 @@ class OpenAI(SpendPlatform):
     url = "https://api.ads.openai.com"
     settings = OpenAISettings
     secrets = {"api_key": "API key of the ad account: Ads Manager, Settings. It belongs to one account."}
+    steps = ("In Ads Manager for ChatGPT, open Settings and create an API key.",)
     limits = PullLimits(days=30, window=28, history=364, page_sizes=(2000, 500))
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:

@@ -70,6 +70,11 @@ class Pinterest(SpendPlatform):
         "client_secret": "App secret key of the app.",
         "refresh_token": "Refresh token of a user of the ad account, with the scope ads:read.",
     }
+    steps = (
+        "On developers.pinterest.com, open My apps, Connect app, and wait until it is approved.",
+        "Copy its app id and app secret key.",
+        "Sign in to the app with the scope ads:read, and exchange the code for a refresh token.",
+    )
     limits = PullLimits(days=30, window=28, history=89, keeps_older=False, page_sizes=(250, 50))
     gaps = "Pinterest reports only the last 90 days."
 

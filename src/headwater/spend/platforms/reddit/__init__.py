@@ -64,6 +64,11 @@ class Reddit(SpendPlatform):
         "client_secret": "Secret of the app.",
         "refresh_token": "Refresh token of a user of the ad account, with the scope adsread.",
     }
+    steps = (
+        "In Reddit Ads Manager, open Developer Applications, Create a new app.",
+        "Copy the app id and the secret.",
+        "Sign in to the app with the scope adsread, and exchange the code for a permanent refresh token.",
+    )
     limits = PullLimits(days=30, window=28, page_sizes=(100, 50))
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:

@@ -62,6 +62,12 @@ class Snapchat(SpendPlatform):
         "client_secret": "Client secret of the app.",
         "refresh_token": "Refresh token of a user of the ad account, with the scope snapchat-marketing-api.",
     }
+    steps = (
+        "In Business Manager, open Business Details, OAuth Apps, + OAuth App.",
+        "Copy the client id and the client secret, which is shown once.",
+        "Sign in with the scope snapchat-marketing-api, and exchange the code for a refresh token.",
+        "Copy the ad account's id in Ads Manager, Ad Accounts.",
+    )
     limits = PullLimits(days=30, window=28, page_sizes=(1000, 200))
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:

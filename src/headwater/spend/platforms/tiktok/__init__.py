@@ -71,6 +71,11 @@ class TikTok(SpendPlatform):
         "access_token": "Long-term access token of a developer app with the permission Reporting, authorized"
         " by the advertiser."
     }
+    steps = (
+        "On business-api.tiktok.com, open My Apps, Create an App, with the permission Reporting.",
+        "When it is approved, open its Advertiser authorization URL, and confirm access to the ad account.",
+        "Exchange the auth_code in the address for the access token within an hour.",
+    )
     limits = PullLimits(days=30, window=28, page_sizes=(1000,))
     gaps = "TikTok doesn't report GMV Max campaigns here."
 
