@@ -29,7 +29,7 @@ from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.counters import COMPLETE, LOST, count_pull, count_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
-from headwater.spend.ledger import IS_COMPLETE, put_report
+from headwater.spend.ledger import IS_COMPLETE, put_report, put_row_names
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
     Credentials,
