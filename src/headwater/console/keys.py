@@ -27,8 +27,8 @@ SCOPE_DESCRIPTIONS = {
     "companies:write": "change companies",
     "exports:read": "download exports",
     "exports:write": "create exports",
-    "destinations:read": "see destinations (ad platforms) and their deliveries",
-    "destinations:write": "create, change and remove destinations",
+    "destinations:read": "see connected ad platforms and deliveries",
+    "destinations:write": "connect, change and remove ad platforms",
     "reports:read": "read reports, attribution and journeys",
     "spend:write": "store and delete ad spend",
 }
