@@ -31,9 +31,10 @@ from headwater.intake.imports import jobs as imports
 from headwater.intake.pipeline.answers import REREADING_DUTY
 from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
+from headwater.intake.watched import leases as file_leases
 from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
-from headwater.spend.connections.leases import find_due_spaces
+from headwater.spend.connections import leases as spend_leases
 
 FORWARDING_SECONDS = 0.5
 PULLING_SECONDS = 2.0
@@ -60,7 +61,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_forgetting_duty(),
         make_old_views_job(),
         make_process_duty("forwarder", settings, spaces_due, FORWARDING_SECONDS),
-        make_process_duty("puller", settings, find_due_spaces, PULLING_SECONDS),
+        make_process_duty("puller", settings, _find_spaces_to_pull, PULLING_SECONDS),
         Duty(
             schedules.due_spaces,
             schedules.queue_runs,
@@ -75,6 +76,10 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_backlog_duty(),
         make_journal_duty(settings),
     ]
+
+
+def _find_spaces_to_pull(connection: Connection[Any]) -> list[int]:
+    return [*spend_leases.find_due_spaces(connection), *file_leases.find_due_spaces(connection)]
 
 
 def _make_tidying_duty(

@@ -44,7 +44,8 @@ NUMBERED = frozenset((
     "custom_alert_rules", "deliveries", "delivery_attempts", "destinations", "erasures",
     "export_schedules", "exports",
     "trained_models", "import_jobs", "merges", "messages", "pending_paths", "rates", "saved_views",
-    "scheduled_reports", "spend", "spend_connections", "webhook_deliveries",
+    "scheduled_reports", "spend", "spend_connections", "watched_files",
+    "webhook_deliveries",
 ))  # fmt: skip
 """Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, where nobody else does."""
 

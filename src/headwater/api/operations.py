@@ -25,6 +25,7 @@ from headwater.api.reports import OPERATIONS as REPORTS
 from headwater.api.spend import OPERATIONS as SPEND
 from headwater.api.spend_connections import OPERATIONS as SPEND_CONNECTIONS
 from headwater.api.trained_models import OPERATIONS as TRAINED_MODELS
+from headwater.api.watched_files import OPERATIONS as WATCHED_FILES
 from headwater.assistants.mcp.context import CALLING
 from headwater.endpoints.document import build_document
 from headwater.endpoints.operations import Operation, Schema, limits_by_bucket
@@ -52,6 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *RATES,
     *NETWORKS,
     *IMPORTS,
+    *WATCHED_FILES,
     *EXPORTS,
     *EXPORT_SCHEDULES,
     *PRIVACY,

@@ -61,6 +61,8 @@ class Settings:
     """Object store URL for exports: s3://, gs://, az:// or file://. None uses a folder in `data_dir`."""
     backup_dir: Path | None = None
     """Folder of backups and, written by the worker, the journal of erasures."""
+    watched_dir: Path | None = None
+    """Folder with a folder for each Space, named by its id, whose files the Space may watch."""
     rate_limit_factor: float = 1.0
     """Multiplies every rate limit."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -280,6 +282,7 @@ READERS = {
     "secret_key": _secret_key,
     "storage_url": _storage_url,
     "backup_dir": Path,
+    "watched_dir": Path,
     "rate_limit_factor": _factor,
     "trusted_proxies": _networks,
     "brand": str,

@@ -36,7 +36,7 @@ COMMANDS = (
     CommandEntry(
         "forwarder", "send events to ad platforms while there are some", "service.forwarder:command"
     ),
-    CommandEntry("puller", "pull spend from ad platforms while some is due", "service.puller:command"),
+    CommandEntry("puller", "pull spend and fetch watched files that are due", "service.puller:command"),
     CommandEntry("migrate", "bring the database to this version", "service.migrate:command"),
     CommandEntry("distribute", "spread the tables over a cluster of nodes", "service.distribute:command"),
     CommandEntry("check", "report what is unsafe in this installation", "service.check:command"),
@@ -62,6 +62,7 @@ COMMANDS = (
     CommandEntry("pat", "manage the tokens of assistants and scripts", "tokens:group"),
     CommandEntry("import", "import past data from a file", "imports:group"),
     CommandEntry("spend", "connect ad accounts whose spend is pulled", "spend:group"),
+    CommandEntry("watch", "import files from an address when they change", "watched_files:group"),
     CommandEntry("rates", "import exchange rates", "rates:group"),
     CommandEntry("destination", "manage where events are forwarded to", "destinations:group"),
     CommandEntry("delivery", "list the deliveries of forwarded events", "deliveries:group"),

@@ -1,4 +1,4 @@
-"""`headwater puller`: pull spend from ad platforms while any is due."""
+"""`headwater puller`: pull spend from ad platforms, and fetch watched files, while any are due."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from argparse import Namespace
 from headwater.base.egress.access_tokens import AccessTokens
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
+from headwater.base.storage import open_storage
 from headwater.database.pool import Database
+from headwater.intake.watched.content import ContentSource
+from headwater.intake.watched.fetcher import FetchServices, FileFetcher
 from headwater.operations.terminal.command import Command
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.job_process import serve_jobs
@@ -21,11 +24,12 @@ from headwater.spend.platforms.registry import PLATFORMS
 
 
 def puller(settings: Settings, arguments: Namespace) -> int:
-    """Pull due connections until none has been due for some seconds."""
+    """Run until nothing has been due for some seconds."""
 
     async def pull(database: Database, stopping: asyncio.Event) -> None:
         key = load_encryption_key(settings)
-        async with Egress(list_operator_hosts(settings)) as egress:
+        # Members choose the addresses of watched files, so the operator's hosts are not allowed there.
+        async with Egress(list_operator_hosts(settings)) as egress, Egress() as public:
             services = PullServices(
                 database=database,
                 egress=egress,
@@ -35,7 +39,10 @@ def puller(settings: Settings, arguments: Namespace) -> int:
                 sealing_key=key,
                 waits=Waits(asyncio.sleep),
             )
-            await Puller(services, stopping).run()
+            file_services = FetchServices(
+                database, open_storage(settings), ContentSource(public, settings.watched_dir), key
+            )
+            await asyncio.gather(Puller(services, stopping).run(), FileFetcher(file_services, stopping).run())
 
     return serve_jobs(settings, arguments, pull)
 

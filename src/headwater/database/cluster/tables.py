@@ -72,6 +72,7 @@ DISTRIBUTED = (
     "unsigned_joins",
     "visit_counts",
     "visits",
+    "watched_files",
     "webhook_deliveries",
 )
 """By space_id and colocated."""

@@ -8,8 +8,10 @@ import asyncio
 import random
 import time
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import ClassVar, NamedTuple
+from zlib import crc32
 
 import structlog
 from psycopg import AsyncConnection
@@ -27,6 +29,8 @@ GRACE_SECONDS = 8.0
 """Time for running tasks when the process stops."""
 FAULT_SECONDS = 30.0
 """After an error in our own code."""
+RENEW_SECONDS = 8.0
+"""Between two renewals of a lease."""
 
 log = structlog.get_logger()
 
@@ -34,6 +38,33 @@ log = structlog.get_logger()
 class AccountKey(NamedTuple):
     space_id: int
     id: int
+
+
+def next_turn(key: AccountKey, period: int, current_time: float) -> float:
+    """Return the account's next turn. Turns are spread evenly over the period, by a hash of the account."""
+    offset = crc32(b"%d/%d" % key) % period
+    turns = (current_time - offset) // period + 1
+    return turns * period + offset
+
+
+@asynccontextmanager
+async def renewed_lease(
+    database: Database, renew: Callable[[AsyncConnection], Awaitable[None]]
+) -> AsyncGenerator[None]:
+    """Renew a lease while the block runs."""
+    renewal = asyncio.create_task(_renew(database, renew))
+    try:
+        yield
+    finally:
+        renewal.cancel()
+
+
+async def _renew(database: Database, renew: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        with suppress(*UNAVAILABLE):
+            async with database.connection() as connection:
+                await renew(connection)
 
 
 class DueTasks(ABC):

@@ -1474,8 +1474,9 @@ CREATE TABLE import_jobs (
     id bigint GENERATED ALWAYS AS IDENTITY,
     kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
-    -- NULL: asked for over the API, by the Space's key.
+    -- NULL: asked for over the API, by the Space's key, or fetched from the address of a watched file.
     user_id bigint,
+    watched_file_id bigint,
     -- The name of the file in the object store, from before it is made until it is removed.
     file text,
     bytes bigint NOT NULL DEFAULT 0,
@@ -1511,6 +1512,39 @@ CREATE TABLE import_jobs (
 CREATE INDEX import_jobs_open ON import_jobs (space_id, id)
     WHERE status IN ('checking', 'queued', 'running');
 CREATE INDEX import_jobs_kept ON import_jobs (space_id, id) WHERE file IS NOT NULL;
+CREATE INDEX import_jobs_watched ON import_jobs (space_id, watched_file_id, id)
+    WHERE watched_file_id IS NOT NULL;
+
+-- Files that are fetched from an address and imported when their content changes.
+CREATE TABLE watched_files (
+    space_id bigint NOT NULL REFERENCES spaces,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
+    name text NOT NULL,
+    address text NOT NULL,
+    -- How the file is read, as for an upload over the API.
+    settings jsonb NOT NULL DEFAULT '{}',
+    -- Content that was imported before this time is imported again.
+    settings_at timestamptz NOT NULL DEFAULT now(),
+    -- Credentials as one JSON object, encrypted, and their names.
+    secrets bytea,
+    secret_names text[] NOT NULL DEFAULT '{}',
+    -- A held one waits for a person; `fault` says for what.
+    status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'held')),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    next_fetch_at timestamptz NOT NULL DEFAULT now(),
+    -- The last time that the file was fetched and read, changed or not.
+    fetched_at timestamptz,
+    -- Fetches in a row that failed, since when, why (a kind of fault), and in words.
+    failures int NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    fault text,
+    fault_message text,
+    -- The process that is fetching, and the end of its lease.
+    lease uuid,
+    leased_until timestamptz,
+    PRIMARY KEY (space_id, id)
+);
 
 -- Rows of such files that were refused, to be downloaded: the first of each file.
 CREATE TABLE refused_rows (

@@ -54,10 +54,23 @@ class FormerImport:
 
 
 async def create_job(
-    connection: AsyncConnection, space_id: int, kind: str, name: str, user_id: int | None
+    connection: AsyncConnection,
+    space_id: int,
+    kind: str,
+    name: str,
+    user_id: int | None,
+    watched_file_id: int | None = None,
 ) -> tuple[int, str]:
-    """Return its id and the file's name in the object store."""
-    values = {"space_id": space_id, "kind": kind, "name": name, "user_id": user_id}
+    """Return its id and the file's name in the object store. The file comes from a user, a watched file, or
+    the API.
+    """
+    values = {
+        "space_id": space_id,
+        "kind": kind,
+        "name": name,
+        "user_id": user_id,
+        "watched_file_id": watched_file_id,
+    }
     row = await fetch_one(connection, queries["create"], values)
     return row[0], row[1]
 
@@ -87,6 +100,16 @@ async def list_jobs(connection: AsyncConnection, space_id: int, limit: int) -> l
     cursor = connection.cursor(row_factory=class_row(ImportJob))
     query = queries["list"].format(only=SQL("true"))
     return await fetch_all(cursor, query, {"space_id": space_id, "limit": limit})
+
+
+async def list_watched_jobs(
+    connection: AsyncConnection, space_id: int, watched_file_id: int, limit: int
+) -> list[ImportJob]:
+    """Return the latest imports of a watched file first."""
+    cursor = connection.cursor(row_factory=class_row(ImportJob))
+    query = queries["list"].format(only=SQL("x.watched_file_id = %(watched_file_id)s"))
+    values = {"space_id": space_id, "watched_file_id": watched_file_id, "limit": limit}
+    return await fetch_all(cursor, query, values)
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> ImportJob:
@@ -131,6 +154,13 @@ async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJo
     """Return the progress of an earlier import of the same file and settings."""
     cursor = connection.cursor(row_factory=class_row(FormerImport))
     return await fetch_optional(cursor, queries["progress"], make_progress_key(space_id, job))
+
+
+async def forget_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> None:
+    """Let a queued import repeat a finished one of the same file and settings."""
+    former = await fetch_former(connection, space_id, job)
+    if former is not None and former.finished_at is not None:
+        await forget_progress(connection, make_progress_key(space_id, job))
 
 
 def make_progress_key(space_id: int, job: ImportJob) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 -- name: create
 -- Before the file exists, so that every file has an owner.
-INSERT INTO import_jobs (space_id, kind, name, user_id, file)
-VALUES (%(space_id)s, %(kind)s, %(name)s, %(user_id)s, gen_random_uuid() || '.upload')
+INSERT INTO import_jobs (space_id, kind, name, user_id, watched_file_id, file)
+VALUES (%(space_id)s, %(kind)s, %(name)s, %(user_id)s, %(watched_file_id)s, gen_random_uuid() || '.upload')
 RETURNING id, file;
 
 -- name: uploaded

@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.http.inputs.fields import FieldType, one_of, text_up_to
-from headwater.http.inputs.parameters import ListParameter, Parameter, Query
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.dialects import SEPARATORS
@@ -105,7 +105,7 @@ def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
     )
 
 
-def read_request(kind: str, query: Query) -> ImportRequest:
+def read_request(kind: str, query: Input) -> ImportRequest:
     """Raise Invalid for bad input."""
     values: dict[str, Any] = {parameter.name: parameter.read(query) for parameter in list_parameters(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from obstore.exceptions import BaseError
+from psycopg import AsyncConnection
 
 from headwater.base.storage import Storage
 from headwater.database.pool import Database
@@ -23,6 +24,8 @@ WITHDRAWN = "A person was erased from this Space during the upload, so the file 
 
 ReadingChoice = Callable[[RowSource], Reading]
 """Runs in a thread. Raises Invalid or UnreadableError."""
+Finish = Callable[[AsyncConnection], Awaitable[None]]
+"""Runs in the transaction that queues the import."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +52,15 @@ async def receive_file(
     upload: Upload,
     pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None = None,
+    finish: Finish | None = None,
 ) -> Received:
     """Store a file. With `choose`, queue its import. On errors, remove the file and job.
 
     Raises UnreadableError, Conflict if a person was erased meanwhile, Unavailable when storage fails, and the
-    errors of `pieces` and `choose`.
+    errors of `pieces`, `choose` and `finish`.
     """
     try:
-        return await _receive(database, storage, upload, pieces, choose)
+        return await _receive(database, storage, upload, pieces, choose, finish)
     except BaseException as error:
         await asyncio.to_thread(storage.discard, [upload.file])
         async with database.connection() as connection:
@@ -74,6 +78,7 @@ async def _receive(
     upload: Upload,
     pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None,
+    finish: Finish | None,
 ) -> Received:
     survey = await store_pieces(storage, upload.file, pieces)
     dialect = await asyncio.to_thread(judge_file, upload.kind, survey, upload.choices)
@@ -84,6 +89,8 @@ async def _receive(
         await note_upload(connection, upload.space_id, upload.job_id, survey, dialect)
         if reading is not None:
             await enqueue_job(connection, upload.space_id, upload.job_id, reading)
+        if finish is not None:
+            await finish(connection)
     return Received(dialect, reading)
 
 

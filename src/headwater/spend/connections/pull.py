@@ -6,11 +6,10 @@ there, and a repeated report changes nothing.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import msgspec
 import structlog
@@ -19,9 +18,9 @@ from psycopg.rows import class_row
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender
 from headwater.base.failpoints import failpoint
-from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.due_tasks import AccountKey, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
-from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
@@ -44,7 +43,6 @@ from headwater.spend.platforms.platform import (
 queries = Queries(__name__, "pulls.sql")
 _STORED_ROWS = queries["stored_rows"].format(complete=IS_COMPLETE)
 
-RENEW_SECONDS = 8.0
 MOST_ROWS_STORED = 5_000
 """Per statement."""
 STORE_SECONDS = 60.0
@@ -76,7 +74,7 @@ class Pull:
 
     async def run(self) -> None:
         """Store what the platform reports, or the fault, and release the lease."""
-        async with self._renewed():
+        async with renewed_lease(self._services.database, partial(leases.renew_lease, lease=self._lease)):
             try:
                 await self._pull_or_note_fault()
             except LeaseLostError:
@@ -180,24 +178,6 @@ class Pull:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._waits.clock(), UTC)
-
-    @asynccontextmanager
-    async def _renewed(self) -> AsyncGenerator[None]:
-        """Renew the lease while the block runs."""
-        renewal = asyncio.create_task(self._renew())
-        try:
-            yield
-        finally:
-            renewal.cancel()
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(RENEW_SECONDS)
-            try:
-                async with self._services.database.connection() as connection:
-                    await leases.renew_lease(connection, self._lease)
-            except UNAVAILABLE:
-                continue
 
 
 class _Reports:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from zlib import crc32
 from zoneinfo import ZoneInfo
 
 from headwater.database.jobs.backoff import climb
-from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.due_tasks import AccountKey, next_turn
 from headwater.spend.platforms.platform import (
     Days,
     Fault,
@@ -27,10 +26,8 @@ _STEPS = (30, 7, 1)
 
 
 def next_pull(key: AccountKey, current_time: float) -> float:
-    """Return the connection's next turn. Turns are spread evenly, by a hash of the connection."""
-    offset = crc32(b"%d/%d" % key) % PULL_SECONDS
-    turns = (current_time - offset) // PULL_SECONDS + 1
-    return turns * PULL_SECONDS + offset
+    """Return the connection's next turn."""
+    return next_turn(key, PULL_SECONDS, current_time)
 
 
 def retry_pull(fault: Fault, failures: int, current_time: float) -> float:

@@ -1,0 +1,1 @@
+"""Watched files: reports at an address, imported when they change."""

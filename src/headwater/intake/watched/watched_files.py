@@ -1,0 +1,171 @@
+"""Watched files. Their secrets are encrypted and never returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.intake.watched.addresses import read_address
+from headwater.intake.watched.inputs import WatchedFileValues, read_change
+from headwater.spaces.encryption import Unsealable, seal_values, unseal_values
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "watched_files.sql")
+
+MOST = 50
+"""Per Space."""
+
+
+@dataclass(frozen=True)
+class WatchedFileRow:
+    id: int
+    kind: str
+    """A key of the kinds of import."""
+    name: str
+    address: str
+    settings: dict[str, Any]
+    secret_names: list[str]
+    status: Literal["active", "paused", "held"]
+    created_at: str
+    next_fetch_at: str
+    fetched_at: str | None
+    """The last time that it was fetched and read, changed or not."""
+    failures: int
+    """Fetches that failed since."""
+    failing_since: str | None
+    fault: str | None
+    """A kind of fault."""
+    fault_message: str | None
+    is_fetching: bool
+
+
+async def create_watched_file(
+    connection: AsyncConnection, space_id: int, new: WatchedFileValues, key: bytes
+) -> WatchedFileRow:
+    """Create a watched file, which is fetched immediately; `key` seals the secrets. Raises NotFound, or
+    Invalid at the limit.
+    """
+    space = {"space_id": (await fetch_space(connection, space_id)).id}
+    (count,) = await fetch_one(connection, queries["count"], space)
+    if count >= MOST:
+        raise Invalid.of("address", f"cannot be added: a Space has at most {MOST} watched files.")
+    values = {**space, "kind": new.kind, **_changeable(new)}
+    (watched_file_id,) = await fetch_one(connection, queries["create"], values)
+    await _put_secrets(connection, AccountKey(space_id, watched_file_id), new.secrets, key)
+    return await fetch_watched_file(connection, space_id, watched_file_id)
+
+
+async def list_watched_files(connection: AsyncConnection, space_id: int) -> list[WatchedFileRow]:
+    """Return the oldest first."""
+    return await _read(connection, space_id, None)
+
+
+async def fetch_watched_file(
+    connection: AsyncConnection, space_id: int, watched_file_id: int
+) -> WatchedFileRow:
+    """Raise NotFound if missing."""
+    rows = await _read(connection, space_id, watched_file_id)
+    if not rows:
+        raise NotFound("Watched file")
+    return rows[0]
+
+
+async def change_watched_file(
+    connection: AsyncConnection,
+    row: AccountKey,
+    members: Mapping[str, Any],
+    key: bytes,
+    *,
+    allows_files: bool,
+) -> WatchedFileRow:
+    """Change the fields in `members`. Raises NotFound, or Invalid naming every wrong field."""
+    current = await _lock(connection, row, key)
+    changed = read_change(members, current, allows_files=allows_files)
+    await connection.execute(queries["change"], {**_bound(row), **_changeable(changed)})
+    if changed.secrets != current.secrets:
+        await _put_secrets(connection, row, changed.secrets, key)
+    if members.keys() & {"address", "settings", "secrets"}:
+        await connection.execute(queries["retry"], _bound(row))
+    return await fetch_watched_file(connection, *row)
+
+
+async def pause_watched_file(
+    connection: AsyncConnection, space_id: int, watched_file_id: int
+) -> WatchedFileRow:
+    """Stop fetching; a running fetch imports nothing. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, watched_file_id), "pause")
+
+
+async def resume_watched_file(
+    connection: AsyncConnection, space_id: int, watched_file_id: int
+) -> WatchedFileRow:
+    """Fetch again, now, after a pause or a hold. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, watched_file_id), "resume")
+
+
+async def fetch_file_now(connection: AsyncConnection, space_id: int, watched_file_id: int) -> WatchedFileRow:
+    """Fetch an active file now instead of at its next turn. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, watched_file_id), "fetch_now")
+
+
+async def delete_watched_file(connection: AsyncConnection, space_id: int, watched_file_id: int) -> None:
+    """Delete a watched file and its secrets. Its imports stay. Raises NotFound."""
+    deleted = await connection.execute(queries["delete"], _bound(AccountKey(space_id, watched_file_id)))
+    if deleted.rowcount == 0:
+        raise NotFound("Watched file")
+
+
+def open_secrets(key: bytes, row: AccountKey, sealed: bytes | None) -> dict[str, str]:
+    """Raise Unsealable if the key has changed."""
+    return unseal_values(key, sealed, _seal_label(row))
+
+
+def _seal_label(row: AccountKey) -> bytes:
+    return b"watched file %d of space %d" % (row.id, row.space_id)
+
+
+def _bound(row: AccountKey) -> dict[str, int]:
+    return {"space_id": row.space_id, "watched_file_id": row.id}
+
+
+def _changeable(values: WatchedFileValues) -> dict[str, Any]:
+    return {"name": values.name, "address": values.address.text, "settings": Jsonb(values.settings)}
+
+
+async def _act(connection: AsyncConnection, row: AccountKey, verb: str) -> WatchedFileRow:
+    await connection.execute(queries[verb], _bound(row))
+    return await fetch_watched_file(connection, *row)
+
+
+async def _lock(connection: AsyncConnection, row: AccountKey, key: bytes) -> WatchedFileValues:
+    found = await fetch_optional(connection, queries["lock"], _bound(row))
+    kind, name, address, settings, sealed = require_found(found, "Watched file")
+    try:
+        secrets = open_secrets(key, row, sealed)
+    except Unsealable:
+        secrets = {}
+    return WatchedFileValues(kind, name, read_address(address), settings, secrets)
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, watched_file_id: int | None
+) -> list[WatchedFileRow]:
+    cursor = connection.cursor(row_factory=class_row(WatchedFileRow))
+    bound = {"space_id": space_id, "watched_file_id": watched_file_id}
+    return await fetch_all(cursor, queries["list"], bound)
+
+
+async def _put_secrets(
+    connection: AsyncConnection, row: AccountKey, secrets: dict[str, str], key: bytes
+) -> None:
+    sealed = seal_values(key, secrets, _seal_label(row))
+    values = {**_bound(row), "secrets": sealed, "names": sorted(secrets)}
+    await connection.execute(queries["put_secrets"], values)

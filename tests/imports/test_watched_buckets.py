@@ -1,0 +1,173 @@
+"""Files in buckets: requests signed with the Space's own credentials, as the clouds' own clients sign them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import boto3
+import msgspec
+import psycopg
+import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from google.auth import jwt
+from moto.server import ThreadedMotoServer
+
+from headwater.intake.watched.addresses import read_address
+from headwater.intake.watched.requests import request_azure, request_s3
+from tests.imports.watching import CSV, Watching
+from tests.support.factories import Stage
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.wire import Received
+
+KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "a secret"}
+MOMENT = datetime(2026, 11, 25, 12, 30, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def watching(
+    database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Watching:  # fmt: skip
+    """The operator's own credentials are there, and must not be used."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_SAS_KEY"):
+        monkeypatch.setenv(name, "the operators")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    connection.execute("UPDATE watched_files SET status = 'paused'")
+    return Watching(database_url, stage, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """A server that speaks S3, with a report in the bucket `files`; its address."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
+    client = boto3.client(
+        "s3", endpoint_url=address, aws_access_key_id="a", aws_secret_access_key="b",
+        region_name="us-east-1",
+    )  # fmt: skip
+    client.create_bucket(Bucket="files")
+    client.put_object(
+        Bucket="files", Key="daily reports/2026-11-24 a+b.csv", Body=CSV.format("5.50").encode()
+    )
+    yield address
+    server.stop()
+
+
+def test_it_works(watching: Watching, s3: str) -> None:
+    watching.origins["s3.us-east-1.amazonaws.com"] = s3
+    file = watching.watch("s3://files/daily reports/{date} a+b.csv", secrets=KEYS)
+    watching.fetch()
+    assert watching.state(file).fault_message is None
+    assert watching.amounts() == [Decimal("5.50")]
+    missing = watching.watch("s3://files/other.csv", secrets=KEYS)
+    watching.fetch()
+    state = watching.state(missing)
+    assert (state.status, state.fault) == ("active", "missing")
+    assert "NoSuchKey" in (state.fault_message or "")
+
+
+@pytest.mark.parametrize("key", ["daily.csv", "a b/c+d&e=f.csv", "x/%41~(1)'!*.csv"])
+def test_requests_are_signed_as_botocore_signs_them(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = request_s3(read_address(f"s3://files/{key}"), "eu-central-1", KEYS, MOMENT)
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: MOMENT.replace(tzinfo=None))
+    theirs = AWSRequest("GET", call.url)
+    credentials = Credentials(KEYS["access_key_id"], KEYS["secret_access_key"])
+    S3SigV4Auth(credentials, "s3", "eu-central-1").add_auth(theirs)
+    for name in ("Authorization", "X-Amz-Date", "X-Amz-Content-SHA256"):
+        ours = {header.lower(): text for header, text in call.headers.items()}
+        assert ours[name.lower()] == theirs.headers[name]
+
+
+def test_a_bucket_of_another_region_names_it(watching: Watching) -> None:
+    moved = Answer(
+        301, b"<Error><Code>PermanentRedirect</Code></Error>", {"x-amz-bucket-region": "eu-west-1"}
+    )
+    with FakePlatform(otherwise=moved) as server:
+        watching.origins["s3.us-east-1.amazonaws.com"] = server.url
+        file = watching.watch("s3://files/x.csv", secrets=KEYS)
+        watching.fetch()
+    state = watching.state(file)
+    assert (state.status, state.fault) == ("held", "settings")
+    assert "eu-west-1" in (state.fault_message or "")
+    with FakePlatform(otherwise=Answer(body=CSV.format("1").encode())) as server:
+        watching.origins["s3.eu-west-1.amazonaws.com"] = server.url
+        watching.change(file, settings={"region": "eu-west-1"})
+        assert watching.fetch_later(file, minutes=1).fault is None
+
+
+@pytest.fixture(scope="module")
+def service_account() -> tuple[str, str]:
+    """A key file, and the public key."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    account = {"type": "service_account", "client_email": "a@b.example", "private_key": private}
+    return msgspec.json.encode(account).decode(), public
+
+
+def test_google(watching: Watching, service_account: tuple[str, str]) -> None:
+    key_file, public = service_account
+
+    def answer(request: Received) -> Answer:
+        if request.target == "/token":
+            assertion = parse_qs(request.body.decode())["assertion"][0]
+            claims = jwt.decode(assertion, certs=public, verify=False)  # the test's time is not the clock's
+            assert claims["scope"].endswith("devstorage.read_only")
+            return Answer(body={"access_token": "ya29", "expires_in": 3600})
+        assert request.target == "/files/reports/daily.csv"
+        if request.headers["authorization"] != "Bearer ya29":
+            return Answer(401, b"")
+        return Answer(body=CSV.format("5.50").encode())
+
+    with FakePlatform(otherwise=answer) as server:
+        hosts = ("oauth2.googleapis.com", "storage.googleapis.com")
+        watching.origins |= dict.fromkeys(hosts, server.url)
+        file = watching.watch("gs://files/reports/daily.csv", secrets={"service_account_json": key_file})
+        watching.fetch()
+    assert watching.state(file).fault_message is None
+    assert watching.amounts() == [Decimal("5.50")]
+
+
+def test_a_google_account_that_gets_no_token(watching: Watching, service_account: tuple[str, str]) -> None:
+    refusal = Answer(400, {"error": "invalid_grant", "error_description": "Invalid JWT Signature."})
+    with FakePlatform(otherwise=refusal) as server:
+        watching.origins["oauth2.googleapis.com"] = server.url
+        secrets = {"service_account_json": service_account[0]}
+        file = watching.watch("gs://files/reports/daily.csv", secrets=secrets)
+        watching.fetch()
+    state = watching.state(file)
+    assert (state.status, state.fault) == ("held", "credentials")
+    assert "Invalid JWT" in (state.fault_message or "")
+
+
+def test_azure(watching: Watching) -> None:
+    def answer(request: Received) -> Answer:
+        if request.target != "/box/daily%20report.csv?sv=2024&sig=a%2Bb":
+            return Answer(403, b"<Error><Code>AuthenticationFailed</Code></Error>")
+        return Answer(body=CSV.format("5.50").encode())
+
+    with FakePlatform(otherwise=answer) as server:
+        watching.origins["shop.blob.core.windows.net"] = server.url
+        good = watching.watch("az://shop/box/daily report.csv", secrets={"sas_token": "?sv=2024&sig=a%2Bb"})
+        bad = watching.watch("az://shop/box/daily report.csv", secrets={"sas_token": "sv=2024&sig=x"})
+        watching.fetch()
+    assert watching.amounts() == [Decimal("5.50")]
+    assert watching.state(good).fault is None
+    state = watching.state(bad)
+    assert (state.status, state.fault) == ("held", "credentials")
+
+
+def test_a_signature_is_not_an_address() -> None:
+    """It can't lead to another host."""
+    call = request_azure(read_address("az://shop/box/x.csv"), "sv=1@evil.example/")
+    assert call.url.startswith("https://shop.blob.core.windows.net/box/x.csv?")
