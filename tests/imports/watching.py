@@ -1,0 +1,163 @@
+"""Watched files of a Space, fetched by the real engine: over real HTTP on loopback, from a real folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+
+from headwater.base.egress.client import Egress
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.storage import LocalFolder
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.pool import Database
+from headwater.intake.imports import job_worker
+from headwater.intake.imports.job_models import ImportJob
+from headwater.intake.imports.jobs import list_watched_jobs
+from headwater.intake.watched import watched_files
+from headwater.intake.watched.content import ContentSource
+from headwater.intake.watched.fetcher import FetchServices, FileFetcher
+from headwater.intake.watched.inputs import read_new
+from headwater.intake.watched.watched_files import WatchedFileRow
+from headwater.spaces.encryption import derive_key
+from tests.support.factories import Stage
+
+KEY = derive_key("a secret of the tests")
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+CSV = "date,platform,campaign_id,currency,amount\n2026-11-24,meta,1,EUR,{}\n"
+
+
+@dataclass(frozen=True)
+class Detour:
+    """Sends requests for some hosts to servers on loopback, and all others on their way."""
+
+    egress: Egress
+    origins: Mapping[str, str]
+    """Host → origin."""
+
+    async def send(
+        self, call: EgressRequest, seconds: float | None = None, *, most_bytes: int | None = None
+    ) -> EgressResponse:
+        parts = urlsplit(call.url)
+        origin = self.origins.get(parts.netloc)
+        if origin is None:
+            return await self.egress.send(call, seconds, most_bytes=most_bytes)
+        target = call.url.removeprefix(f"https://{parts.netloc}")
+        changed = EgressRequest(
+            url=origin + target, method=call.method, body=call.body, headers=call.headers,
+            content_type=call.content_type,
+        )  # fmt: skip
+        return await self.egress.send(changed, seconds, most_bytes=most_bytes)
+
+
+@dataclass
+class Watching:
+    database_url: str
+    stage: Stage
+    files: Path
+    """Has the object store, and a folder for each Space."""
+    origins: dict[str, str] = field(default_factory=dict[str, str])
+    now: datetime = NOW
+
+    @property
+    def folder(self) -> Path:
+        """The Space's folder."""
+        folder = self.files / "watched" / str(self.stage.space_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def watch(self, address: str, **members: Any) -> int:
+        new = read_new({"address": address, **members}, allows_files=True)
+
+        async def create(database: Database) -> int:
+            async with database.transaction() as connection:
+                space_id = self.stage.space_id
+                return (await watched_files.create_watched_file(connection, space_id, new, KEY)).id
+
+        watched_file_id = self._run(create)
+        self.due(watched_file_id)
+        return watched_file_id
+
+    def change(self, watched_file_id: int, **members: Any) -> WatchedFileRow:
+        async def change(database: Database) -> WatchedFileRow:
+            async with database.transaction() as connection:
+                row = AccountKey(self.stage.space_id, watched_file_id)
+                return await watched_files.change_watched_file(
+                    connection, row, members, KEY, allows_files=True
+                )
+
+        return self._run(change)
+
+    def act(
+        self, watched_file_id: int, verb: Callable[[Any, int, int], Awaitable[WatchedFileRow]]
+    ) -> WatchedFileRow:
+        async def act(database: Database) -> WatchedFileRow:
+            async with database.transaction() as connection:
+                return await verb(connection, self.stage.space_id, watched_file_id)
+
+        return self._run(act)
+
+    def state(self, watched_file_id: int) -> WatchedFileRow:
+        return self.act(watched_file_id, watched_files.fetch_watched_file)
+
+    def due(self, watched_file_id: int) -> None:
+        self.stage.connection.execute(
+            "UPDATE watched_files SET next_fetch_at = %s, settings_at = least(settings_at, %s),"
+            " leased_until = NULL WHERE space_id = %s AND id = %s",
+            (self.now, self.now, self.stage.space_id, watched_file_id),
+        )
+
+    def fetch(self, sender: Any = None) -> None:
+        """Fetch what is due, and import what was queued."""
+
+        async def drain(database: Database) -> None:
+            async with Egress(["127.0.0.1"], seconds=5) as egress:
+                source = ContentSource(sender or Detour(egress, self.origins), self.files / "watched")
+                services = FetchServices(
+                    database, LocalFolder(self.files / "store"), source, KEY, self.now.timestamp
+                )
+                await FileFetcher(services, asyncio.Event()).drain()
+
+        self._run(drain)
+        self.work()
+
+    def work(self) -> None:
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            job_worker.work(connection, LocalFolder(self.files / "store"), self.database_url)
+
+    def fetch_later(self, watched_file_id: int, **later: float) -> WatchedFileRow:
+        self.now += timedelta(**later)
+        self.due(watched_file_id)
+        self.fetch()
+        return self.state(watched_file_id)
+
+    def imports(self, watched_file_id: int) -> list[ImportJob]:
+        async def read(database: Database) -> list[ImportJob]:
+            async with database.connection() as connection:
+                return await list_watched_jobs(connection, self.stage.space_id, watched_file_id, 20)
+
+        return self._run(read)
+
+    def amounts(self) -> list[Decimal]:
+        rows = self.stage.connection.execute(
+            "SELECT amount FROM spend WHERE space_id = %s ORDER BY date, campaign_id", (self.stage.space_id,)
+        )
+        return [amount for (amount,) in rows]
+
+    def _run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+        return asyncio.run(self._with_database(act))
+
+    async def _with_database(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+        database = Database(self.database_url)
+        await database.open()
+        try:
+            return await act(database)
+        finally:
+            await database.close()
