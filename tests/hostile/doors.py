@@ -68,6 +68,7 @@ from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.intake.tracker.browser_reports import Body, language_tag
 from headwater.intake.tracker.endpoint import MAX_BODY as MAX_REPORT
 from headwater.intake.tracker.reported_items import accept_item, describe_fault, is_page
+from headwater.intake.watched.inputs import read_new as read_new_watched_file
 from headwater.intake.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.intake.webhooks.expressions import parse as parse_expression
 from headwater.intake.webhooks.functions import OWN_FUNCTIONS
@@ -332,6 +333,7 @@ JSON_DOORS = [
     Door("spend", _object(lambda body: read_spend(body, MOMENT, SPACE.sources)), MAX_BATCH_BODY // 8),
     Door("destinations", _object(read_new), MB),
     Door("spend.connections", _object(read_new_connection), MB),
+    Door("watched_files", _object(partial(read_new_watched_file, allows_files=True)), MB),
     Door("platforms.answer", _answered, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),

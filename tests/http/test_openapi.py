@@ -32,7 +32,7 @@ ASYNCHRONOUS = {
 """Operations that are answered before they are carried out."""
 CREATING = {
     "create_contact", "create_destination", "create_export_schedule", "create_spend_connection",
-    "create_trained_model",
+    "create_trained_model", "create_watched_file",
 }  # fmt: skip
 FINDING = {"find_contact_by_email", "delete_contact_pii_by_email"}
 """Operations whose query names a thing, which may not be there."""

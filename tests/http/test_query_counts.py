@@ -83,6 +83,7 @@ def add_row(stage: Stage) -> None:
     stage.touchpoint(contact_id, "google_ads")
     event_id = stage.event(contact_id, company_id=company_id, amount=5)
     stage.spend_connection()
+    stage.watched_file()
     stage.ad("ad", f"of contact {contact_id}", "Blue")
     stage.forwarded(destination_of(stage), event_id)
     put_money(stage, event_id)

@@ -1,4 +1,4 @@
-"""Files in buckets: requests signed with the Space's own credentials, as the clouds' own clients sign them."""
+"""Files in buckets, read with the Space's own credentials; signed as the cloud's own client signs."""
 
 from __future__ import annotations
 

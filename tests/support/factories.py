@@ -166,6 +166,14 @@ class Stage:
         """An ad account whose spend is pulled: without a token."""
         return self._insert("spend_connections", {"platform": "meta", "name": "Test", **columns})
 
+    def watched_file(self, **columns: Any) -> int:
+        """A watched file that is not due."""
+        defaults = {
+            "kind": "spend", "name": "Test", "address": "https://reports.example/x.csv",
+            "next_fetch_at": "2099-01-01T00:00:00Z",
+        }  # fmt: skip
+        return self._insert("watched_files", {**defaults, **columns})
+
     def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
         """What became of an event at a destination: it failed."""
         defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}

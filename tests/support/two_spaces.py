@@ -162,6 +162,7 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
             )
             for _ in range(2)
         ],
+        "watched_file": [stage.watched_file(name=tag) for _ in range(2)],
         "held_destination": forwarding,
         "delivery": told[:2],
         "deliveries": [young[:1], young[1:]],
@@ -188,6 +189,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
         "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
         "destinations", "deliveries", "delivery_attempts", "spend_connections",
+        "watched_files",
     ):  # fmt: skip
         columns = _stored_columns(other, table)
         values = ", ".join(f"(copy).{column}" for column in columns)

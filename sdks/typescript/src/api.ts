@@ -1910,6 +1910,107 @@ export type CreateTrainedModelBody = {
   current?: boolean;
 };
 
+export type Fault = "address" | "credentials" | "settings" | "missing" | "too_large" | "content" | "unreachable";
+
+export type WatchedImport = {
+  import_id: number;
+  status: Status;
+  created_at: string;
+  stored: number;
+  refused: number;
+  message: string;
+};
+
+export type WatchedFile = {
+  id: number;
+  /** What it has. */
+  kind: Kind3;
+  name: string;
+  address: string;
+  /** How it is read; omitted ones are detected. */
+  settings: Record<string, unknown>;
+  /** The names of its secrets. */
+  secrets: Array<string>;
+  /** A held one waits for a change, or to be resumed; `fault` says why. */
+  status: Status4;
+  created_at: string;
+  next_fetch_at: string;
+  /** The last fetch that worked. */
+  fetched_at: string | null;
+  /** Fetches that failed since. */
+  failures: number;
+  failing_since: string | null;
+  fault: Fault | null;
+  /** The fault in words. */
+  message: string | null;
+  /** Its last 20 imports, the latest first; not in lists. */
+  imports?: Array<WatchedImport>;
+};
+
+export type WatchedFileList = {
+  data: Array<WatchedFile>;
+};
+
+export type Settings = {
+  /** The region of a bucket of S3. */
+  region?: string;
+  /** `COLUMN:FIELD`, for a column whose name is not recognized. Without a field after the last colon, the column is ignored. */
+  columns?: Array<string>;
+  /** The name of all events, for a file without such a column. */
+  event_name?: EventName;
+  /** The zone of times without an offset; by default the Space's. For spend, the zone of the ad account. */
+  timezone?: string;
+  /** How numbers are written: `plain` (1234.50), `point` (1,234.50), `comma` (1.234,50). Detected unless ambiguous. */
+  decimals?: Decimals;
+  /** How days are written: `iso` (2026-12-31), `dmy` (31.12.2026 or 31/12/2026), `mdy` (12/31/2026, month first). Detected unless ambiguous. */
+  dates?: Dates;
+  /** The separator of cells. Detected by default. */
+  separator?: Separator;
+  /** The encoding of the file. Detected unless ambiguous. */
+  encoding?: Encoding;
+  /** The ad platform, for a file that does not name it. */
+  platform?: string;
+  /** The currency of amounts, for a file that does not name it. */
+  currency?: string;
+};
+
+export type Secrets = {
+  /** The value of the Authorization header, such as Bearer and a token. */
+  authorization?: string | null;
+  /** The id of an access key that may read the object. */
+  access_key_id?: string | null;
+  /** The access key's secret. */
+  secret_access_key?: string | null;
+  /** The JSON key file of a service account that may read the object. */
+  service_account_json?: string | null;
+  /** A shared access signature that may read the blob. */
+  sas_token?: string | null;
+};
+
+export type CreateWatchedFileBody = {
+  /** Spend by default. */
+  kind?: Kind3;
+  /** Its name, also in the list of imports; by default the name of the file. */
+  name?: string;
+  /** An address that begins with https, s3, gs, az or file. {date} in its path is yesterday. */
+  address: string;
+  /** How the file is read, as for an import over the API. All settings; omitted ones get their defaults. */
+  settings?: Settings;
+  /** Changed secrets; null removes one. Never returned. */
+  secrets?: Secrets;
+};
+
+export type UpdateWatchedFileBody = {
+  /** Its name, also in the list of imports; by default the name of the file. */
+  name?: string;
+  /** An address that begins with https, s3, gs, az or file. {date} in its path is yesterday. */
+  address?: string;
+  /** How the file is read, as for an import over the API. All settings; omitted ones get their defaults. */
+  settings?: Settings;
+  /** Changed secrets; null removes one. Never returned. */
+  secrets?: Secrets;
+};
+
 /** A file to send unchanged. In Node, `fs.openAsBlob` returns a Blob of a file. */
 export type FileContent = { readonly size: number; arrayBuffer(): Promise<ArrayBuffer> } | Uint8Array;
 
@@ -2421,5 +2522,45 @@ export abstract class Api {
   /** Make a trained model the current one of its event name. */
   async chooseTrainedModel(trained_model_id: number): Promise<TrainedModel> {
     return (await this.call("POST", `/trained-models/${encodeURIComponent(trained_model_id)}/choose`, {})) as TrainedModel;
+  }
+
+  /** List the Space's watched files, oldest first. */
+  async listWatchedFiles(): Promise<WatchedFileList> {
+    return (await this.call("GET", "/watched-files", {})) as WatchedFileList;
+  }
+
+  /** Watch an address: its file is imported now, and again whenever it changes. Needs the scope of the kind of import, too. */
+  async createWatchedFile(body: CreateWatchedFileBody): Promise<WatchedFile> {
+    return (await this.call("POST", "/watched-files", {}, body)) as WatchedFile;
+  }
+
+  /** Get a watched file and its latest imports. */
+  async getWatchedFile(watched_file_id: number): Promise<WatchedFile> {
+    return (await this.call("GET", `/watched-files/${encodeURIComponent(watched_file_id)}`, {})) as WatchedFile;
+  }
+
+  /** Change a watched file. `settings` are replaced as a whole, secrets one by one. For another host, the secrets must be sent again. */
+  async updateWatchedFile(watched_file_id: number, body: UpdateWatchedFileBody): Promise<WatchedFile> {
+    return (await this.call("PUT", `/watched-files/${encodeURIComponent(watched_file_id)}`, {}, body)) as WatchedFile;
+  }
+
+  /** Stop watching an address, and delete its secrets. What was imported stays. */
+  async deleteWatchedFile(watched_file_id: number): Promise<Message> {
+    return (await this.call("DELETE", `/watched-files/${encodeURIComponent(watched_file_id)}`, {})) as Message;
+  }
+
+  /** Fetch an active file now instead of at its next turn. */
+  async fetchWatchedFile(watched_file_id: number): Promise<WatchedFile> {
+    return (await this.call("POST", `/watched-files/${encodeURIComponent(watched_file_id)}/fetch`, {})) as WatchedFile;
+  }
+
+  /** Stop fetching. A fetch under way imports nothing. */
+  async pauseWatchedFile(watched_file_id: number): Promise<WatchedFile> {
+    return (await this.call("POST", `/watched-files/${encodeURIComponent(watched_file_id)}/pause`, {})) as WatchedFile;
+  }
+
+  /** Fetch again, now, after a pause or a hold. */
+  async resumeWatchedFile(watched_file_id: number): Promise<WatchedFile> {
+    return (await this.call("POST", `/watched-files/${encodeURIComponent(watched_file_id)}/resume`, {})) as WatchedFile;
   }
 }

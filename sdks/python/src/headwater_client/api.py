@@ -2181,6 +2181,110 @@ class CreateTrainedModelBody(TypedDict):
     """True to use it from now on; the first trained model of an event name is current anyway."""
 
 
+Fault: TypeAlias = Literal[
+    "address", "credentials", "settings", "missing", "too_large", "content", "unreachable"
+]
+
+
+class WatchedImport(TypedDict):
+    import_id: int
+    status: ImportStatus
+    created_at: str
+    stored: int
+    refused: int
+    message: str
+
+
+class WatchedFile(TypedDict):
+    id: int
+    kind: ImportKind
+    """What it has."""
+    name: str
+    address: str
+    settings: dict[str, Any]
+    """How it is read; omitted ones are detected."""
+    secrets: list[str]
+    """The names of its secrets."""
+    status: Literal["active", "held", "paused"]
+    """A held one waits for a change, or to be resumed; `fault` says why."""
+    created_at: str
+    next_fetch_at: str
+    fetched_at: str | None
+    """The last fetch that worked."""
+    failures: int
+    """Fetches that failed since."""
+    failing_since: str | None
+    fault: Fault | None
+    message: str | None
+    """The fault in words."""
+    imports: NotRequired[list[WatchedImport]]
+    """Its last 20 imports, the latest first; not in lists."""
+
+
+class WatchedFileList(TypedDict):
+    data: list[WatchedFile]
+
+
+class Settings(TypedDict):
+    region: NotRequired[str]
+    """The region of a bucket of S3."""
+    columns: NotRequired[list[str]]
+    """`COLUMN:FIELD`, for a column whose name is not recognized. Without a field after the last colon, the column is ignored."""
+    event_name: NotRequired[EventName]
+    """The name of all events, for a file without such a column."""
+    timezone: NotRequired[str]
+    """The zone of times without an offset; by default the Space's. For spend, the zone of the ad account."""
+    decimals: NotRequired[Literal["plain", "point", "comma"]]
+    """How numbers are written: `plain` (1234.50), `point` (1,234.50), `comma` (1.234,50). Detected unless ambiguous."""
+    dates: NotRequired[Literal["iso", "dmy", "mdy"]]
+    """How days are written: `iso` (2026-12-31), `dmy` (31.12.2026 or 31/12/2026), `mdy` (12/31/2026, month first). Detected unless ambiguous."""
+    separator: NotRequired[Literal["comma", "semicolon", "tab", "bar"]]
+    """The separator of cells. Detected by default."""
+    encoding: NotRequired[Encoding]
+    """The encoding of the file. Detected unless ambiguous."""
+    platform: NotRequired[str]
+    """The ad platform, for a file that does not name it."""
+    currency: NotRequired[str]
+    """The currency of amounts, for a file that does not name it."""
+
+
+class Secrets(TypedDict):
+    authorization: NotRequired[str | None]
+    """The value of the Authorization header, such as Bearer and a token."""
+    access_key_id: NotRequired[str | None]
+    """The id of an access key that may read the object."""
+    secret_access_key: NotRequired[str | None]
+    """The access key's secret."""
+    service_account_json: NotRequired[str | None]
+    """The JSON key file of a service account that may read the object."""
+    sas_token: NotRequired[str | None]
+    """A shared access signature that may read the blob."""
+
+
+class CreateWatchedFileBody(TypedDict):
+    kind: NotRequired[ImportKind]
+    """Spend by default."""
+    name: NotRequired[str]
+    """Its name, also in the list of imports; by default the name of the file."""
+    address: str
+    """An address that begins with https, s3, gs, az or file. {date} in its path is yesterday."""
+    settings: NotRequired[Settings]
+    """How the file is read, as for an import over the API. All settings; omitted ones get their defaults."""
+    secrets: NotRequired[Secrets]
+    """Changed secrets; null removes one. Never returned."""
+
+
+class UpdateWatchedFileBody(TypedDict):
+    name: NotRequired[str]
+    """Its name, also in the list of imports; by default the name of the file."""
+    address: NotRequired[str]
+    """An address that begins with https, s3, gs, az or file. {date} in its path is yesterday."""
+    settings: NotRequired[Settings]
+    """How the file is read, as for an import over the API. All settings; omitted ones get their defaults."""
+    secrets: NotRequired[Secrets]
+    """Changed secrets; null removes one. Never returned."""
+
+
 def quote_segment(value: object) -> str:
     """Return a value as one segment of a path. Raises ValueError for an empty or relative one."""
     text = str(value)
@@ -3562,4 +3666,48 @@ class Api:
         """Make a trained model the current one of its event name."""
         return cast(
             "TrainedModel", self.call("POST", f"/trained-models/{quote_segment(trained_model_id)}/choose", {})
+        )
+
+    def list_watched_files(self) -> WatchedFileList:
+        """List the Space's watched files, oldest first."""
+        return cast("WatchedFileList", self.call("GET", "/watched-files", {}))
+
+    def create_watched_file(self, body: CreateWatchedFileBody) -> WatchedFile:
+        """Watch an address: its file is imported now, and again whenever it changes. Needs the scope
+        of the kind of import, too.
+        """
+        return cast("WatchedFile", self.call("POST", "/watched-files", {}, body))
+
+    def get_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Get a watched file and its latest imports."""
+        return cast("WatchedFile", self.call("GET", f"/watched-files/{quote_segment(watched_file_id)}", {}))
+
+    def update_watched_file(self, watched_file_id: int | str, body: UpdateWatchedFileBody) -> WatchedFile:
+        """Change a watched file. `settings` are replaced as a whole, secrets one by one. For another
+        host, the secrets must be sent again.
+        """
+        return cast(
+            "WatchedFile", self.call("PUT", f"/watched-files/{quote_segment(watched_file_id)}", {}, body)
+        )
+
+    def delete_watched_file(self, watched_file_id: int | str) -> Message:
+        """Stop watching an address, and delete its secrets. What was imported stays."""
+        return cast("Message", self.call("DELETE", f"/watched-files/{quote_segment(watched_file_id)}", {}))
+
+    def fetch_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Fetch an active file now instead of at its next turn."""
+        return cast(
+            "WatchedFile", self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/fetch", {})
+        )
+
+    def pause_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Stop fetching. A fetch under way imports nothing."""
+        return cast(
+            "WatchedFile", self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/pause", {})
+        )
+
+    def resume_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Fetch again, now, after a pause or a hold."""
+        return cast(
+            "WatchedFile", self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/resume", {})
         )

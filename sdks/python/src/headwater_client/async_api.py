@@ -34,6 +34,7 @@ from headwater_client.api import (
     CreateExportScheduleBody,
     CreateSpendConnectionBody,
     CreateTrainedModelBody,
+    CreateWatchedFileBody,
     CreditedEvent,
     CreditPage,
     CreditState,
@@ -105,6 +106,9 @@ from headwater_client.api import (
     UpdateDestinationBody,
     UpdateEventBody,
     UpdateSpendConnectionBody,
+    UpdateWatchedFileBody,
+    WatchedFile,
+    WatchedFileList,
     quote_segment,
 )
 
@@ -1501,4 +1505,58 @@ class AsyncApi:
         return cast(
             "TrainedModel",
             await self.call("POST", f"/trained-models/{quote_segment(trained_model_id)}/choose", {}),
+        )
+
+    async def list_watched_files(self) -> WatchedFileList:
+        """List the Space's watched files, oldest first."""
+        return cast("WatchedFileList", await self.call("GET", "/watched-files", {}))
+
+    async def create_watched_file(self, body: CreateWatchedFileBody) -> WatchedFile:
+        """Watch an address: its file is imported now, and again whenever it changes. Needs the scope
+        of the kind of import, too.
+        """
+        return cast("WatchedFile", await self.call("POST", "/watched-files", {}, body))
+
+    async def get_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Get a watched file and its latest imports."""
+        return cast(
+            "WatchedFile", await self.call("GET", f"/watched-files/{quote_segment(watched_file_id)}", {})
+        )
+
+    async def update_watched_file(
+        self, watched_file_id: int | str, body: UpdateWatchedFileBody
+    ) -> WatchedFile:
+        """Change a watched file. `settings` are replaced as a whole, secrets one by one. For another
+        host, the secrets must be sent again.
+        """
+        return cast(
+            "WatchedFile",
+            await self.call("PUT", f"/watched-files/{quote_segment(watched_file_id)}", {}, body),
+        )
+
+    async def delete_watched_file(self, watched_file_id: int | str) -> Message:
+        """Stop watching an address, and delete its secrets. What was imported stays."""
+        return cast(
+            "Message", await self.call("DELETE", f"/watched-files/{quote_segment(watched_file_id)}", {})
+        )
+
+    async def fetch_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Fetch an active file now instead of at its next turn."""
+        return cast(
+            "WatchedFile",
+            await self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/fetch", {}),
+        )
+
+    async def pause_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Stop fetching. A fetch under way imports nothing."""
+        return cast(
+            "WatchedFile",
+            await self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/pause", {}),
+        )
+
+    async def resume_watched_file(self, watched_file_id: int | str) -> WatchedFile:
+        """Fetch again, now, after a pause or a hold."""
+        return cast(
+            "WatchedFile",
+            await self.call("POST", f"/watched-files/{quote_segment(watched_file_id)}/resume", {}),
         )

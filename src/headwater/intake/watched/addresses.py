@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
 from headwater.base.egress.addresses import find_refusal, read_host
-from headwater.base.egress.oauth import check_key_file
+from headwater.base.egress.oauth import SERVICE_ACCOUNT, find_google_problem
 from headwater.http.inputs.account_kinds import AccountKind, AccountSettings
 
 LONGEST_ADDRESS = 2_000
@@ -54,15 +54,11 @@ class _Google(AddressKind):
     name, title = "gs", "Google Cloud Storage"
     example = "gs://bucket/reports/daily.csv"
     secrets: ClassVar[Mapping[str, str]] = {
-        "service_account_json": "The JSON key file of a service account that may read the object."
+        SERVICE_ACCOUNT: "The JSON key file of a service account that may read the object."
     }
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        try:
-            check_key_file(secrets["service_account_json"])
-        except ValueError as error:
-            return str(error)
-        return None
+        return find_google_problem(secrets)
 
 
 class _Azure(AddressKind):

@@ -12,23 +12,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import quote
 
-from headwater.base.egress.calls import bearer, make_form_call
+from headwater.base.egress.calls import bearer
 from headwater.base.egress.models import EgressRequest
-from headwater.base.egress.oauth import GRANT, sign_assertion
+from headwater.base.egress.oauth import GOOGLE_TOKEN_URL, make_google_call
 from headwater.intake.watched.addresses import WatchedAddress
 
 DEFAULT_REGION = "us-east-1"
 _ACCEPT = {"Accept": "text/csv, text/plain, */*"}
-_TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 _READING = "https://www.googleapis.com/auth/devstorage.read_only"
 _NO_BODY = hashlib.sha256(b"").hexdigest()
 
 
 def request_token(secrets: Mapping[str, str], moment: datetime) -> EgressRequest:
     """Return the request for an access token of a Google service account. Raises ValueError for a bad key."""
-    key_file = secrets["service_account_json"]
-    assertion = sign_assertion(key_file, _READING, _TOKEN_URL, int(moment.timestamp()))
-    return make_form_call(_TOKEN_URL, grant_type=GRANT, assertion=assertion)
+    return make_google_call(GOOGLE_TOKEN_URL, secrets, _READING, moment.timestamp())
 
 
 def request_web(url: str, authorization: str | None) -> EgressRequest:
