@@ -15,7 +15,7 @@ from headwater.http.inputs.account_settings import (
     read_secrets,
     refuse_unknown,
 )
-from headwater.http.inputs.fields import text_up_to
+from headwater.http.inputs.fields import text_up_to, word_of
 from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
 from headwater.http.openapi import Schema, body
 from headwater.intake.imports.kinds import KINDS
@@ -34,6 +34,8 @@ def _parse_region(text: str) -> str:
     return text
 
 
+_KIND = word_of(tuple(KINDS))
+_ADDRESS = text_up_to(LONGEST_ADDRESS, trim=True).then(read_address)
 REGION = Parameter(
     name="region",
     kind=text_up_to(40, trim=True).then(_parse_region),
@@ -61,9 +63,10 @@ class WatchedFileSettings:
 
 def read_new(members: Mapping[str, Any], *, allows_files: bool) -> WatchedFileValues:
     """Raise Invalid naming every wrong field."""
-    kind = members.get("kind", DEFAULT_KIND)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise Invalid.of("kind", f"must be one of {', '.join(KINDS)}.")
+    try:
+        kind = _KIND.read(members.get("kind", DEFAULT_KIND))
+    except ValueError as error:
+        raise Invalid.of("kind", str(error)) from None
     return _read(kind, members, None, allows_files=allows_files)
 
 
@@ -113,9 +116,8 @@ def _read_address(
 ) -> WatchedAddress | None:
     if current is not None and "address" not in members:
         return current.address
-    text = members.get("address")
     try:
-        address = read_address(text if isinstance(text, str) else "")
+        address = _ADDRESS.read(members.get("address", ""))
     except ValueError as error:
         errors["address"] = [f"The address {error}"]
         return None
