@@ -215,6 +215,7 @@ NAMES_NOTHING = {
         "name", "columns", "event_name", "timezone", "decimals", "dates", "separator", "encoding",
     },
     "body": {
+        "address", "kind",
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
