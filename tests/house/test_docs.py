@@ -37,6 +37,7 @@ from headwater.sources.outcomes import NothingReason
 from headwater.sources.rules import RULES
 from headwater.spaces.keys import SCOPES
 from headwater.spaces.settings_input import KEYS
+from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 from tests.support.sizes import ROOT
 
 DOCS = ROOT / "docs"
@@ -64,6 +65,7 @@ def row_names(text: str) -> list[str]:
 def test_every_setting() -> None:
     assert {*READERS, "platform_urls"} == set(Settings.__slots__)
     urls = {f"{PREFIX}{name.upper()}_URL": f"`{each.url}`" for name, each in PLATFORMS.items()}
+    urls |= {f"{PREFIX}{name.upper()}_SPEND_URL": f"`{each.url}`" for name, each in SPEND_PLATFORMS.items()}
     rows = re.findall(r"^\| `(HEADWATER_\w+)` \| ([^|]*) \|", CONFIGURATION, re.MULTILINE)
     assert [variable for variable, _ in rows if variable not in urls] == [
         PREFIX + name.upper() for name in READERS
