@@ -45,6 +45,9 @@ UNSTATED = re.compile(
     r"|must not combine unattributed with other keys\."
     r"|must not be before start(_date)?\."
     r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
+    r"|must not be a local file: .*"
+    r"|must be a destination of the same platform, with tokens that can be read\."
+    r"|is not one of [a-z_, ]+\."  # of a stored thing's kind
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
     r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
     r"|must be a valid e-mail address\."
