@@ -241,7 +241,7 @@ def test_the_service_alone_is_told_of_them() -> None:
     """They are on loopback, and named to one process: nothing else learns of them."""
     with PretendPlatforms() as platforms:
         told = read_settings(platforms.environment())
-        assert set(told.platform_urls) == {"meta", "google"}
+        assert set(told.platform_urls) == {"meta", "google", "meta_spend", "google_spend"}
         assert {urlsplit(url).hostname for url in told.platform_urls.values()} == {"127.0.0.1"}
         assert not platforms.environment().keys() & os.environ.keys()
 
