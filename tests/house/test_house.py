@@ -35,6 +35,8 @@ SPANS_SPACES: dict[str, str] = {
     "forwarding/deliveries/queue.sql::destinations_due": "a forwarder asks where some are due",
     "forwarding/deliveries/queue.sql::spaces_due": "a worker asks likewise",
     "forwarding/deliveries/queue.sql::figures": "the operator's figures are the installation's",
+    "intake/watched/leases.sql::due": "a process asks which watched files are due",
+    "intake/watched/leases.sql::due_spaces": "a worker asks likewise",
     "spend/connections/leases.sql::due": "a process asks which connections are due to be pulled",
     "spend/connections/leases.sql::due_spaces": "a worker asks likewise",
     "alerts/watches.sql::due": "a process asks which Spaces are due to be looked at",
@@ -165,7 +167,7 @@ def tracked() -> list[Path]:
 
 def test_no_index_or_registry_in_any_file() -> None:
     forbidden = re.compile(
-        rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|file:///"
+        rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|@ file:///"
     )
     mine = Path(__file__).resolve()
     found = [
