@@ -1,4 +1,4 @@
-"""`headwater watch …`: addresses from which files are imported when they change."""
+"""`headwater watch …`: files at addresses, imported when they change."""
 
 from __future__ import annotations
 

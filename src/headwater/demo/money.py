@@ -44,7 +44,7 @@ def spend(shop: Shop, current_time: datetime) -> list[Payload]:
 
 
 def spend_of_account(shop: Shop, account: AdAccount, current_time: datetime) -> Iterator[Payload]:
-    """Yield an account's rows of every day, the whole of today included."""
+    """Yield an account's rows of every day. Today is complete."""
     for day in _days(current_time, ahead=0):
         yield from _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
 

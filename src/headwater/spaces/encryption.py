@@ -43,7 +43,7 @@ def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
 
 
 def seal_values(key: bytes, values: dict[str, str], bound_to: bytes) -> bytes | None:
-    """Encrypt secrets by name. Return None if there are none."""
+    """Encrypt secrets by name. Return None for an empty mapping."""
     return seal(key, msgspec.json.encode(values).decode(), bound_to) if values else None
 
 

@@ -11,7 +11,7 @@ from headwater.http.answers import DataPage, Instant
 
 
 class SpendRowAnswer(Struct, frozen=True):
-    """Spend of one day and place, as its platform reports it."""
+    """Spend of one day and place, reported by its platform."""
 
     date: date
     platform: str

@@ -42,6 +42,14 @@ _NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
 async def put_report(
     connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow], as_of: datetime
 ) -> None:
+    await put_figures(connection, space_id, spend, as_of)
+    await put_row_names(connection, space_id, spend)
+
+
+async def put_figures(
+    connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow], as_of: datetime
+) -> None:
+    """Store rows without their names."""
     values = [
         {
             **msgspec.structs.asdict(row),
@@ -53,7 +61,6 @@ async def put_report(
         for index, row in enumerate(spend)
     ]
     await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
-    await put_row_names(connection, space_id, spend)
 
 
 async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:

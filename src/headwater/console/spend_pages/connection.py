@@ -20,7 +20,7 @@ from headwater.spend.connections.remedies import find_remedy
 ROUTES = SpacePages("/spend/connections/{connection_id}")
 _FORM = SentForm("spend connection", Permission.CHANGE_SETTINGS)
 GAP_DAYS = 30
-"""Days in which campaigns with spend are looked for in visits."""
+"""The last days, whose campaigns should appear in visits."""
 
 
 async def fetch_connection(visit: PageVisit) -> ConnectionRow:

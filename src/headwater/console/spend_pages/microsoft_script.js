@@ -3,7 +3,6 @@
 const ADDRESS = "{address}";
 const KEY = "{key}"; // Can store and delete spend, and nothing else.
 const DAYS = 14;
-const MOST_ROWS = 5000;
 
 function main() {
   const account = AdsApp.currentAccount();
@@ -39,20 +38,4 @@ function readRow(campaign, day, account) {
     clicks: stats.getClicks(),
     platform_conversions: stats.getConversions(),
   };
-}
-
-function send(rows) {
-  for (let start = 0; start < rows.length; start += MOST_ROWS) {
-    const answer = UrlFetchApp.fetch(ADDRESS, {
-      method: "put",
-      contentType: "application/json",
-      headers: { Authorization: `Bearer ${KEY}` },
-      payload: JSON.stringify({ spend: rows.slice(start, start + MOST_ROWS) }),
-      muteHttpExceptions: true,
-    });
-    if (answer.getResponseCode() !== 200) {
-      throw new Error(`Headwater answered ${answer.getResponseCode()}: ${answer.getContentText()}`);
-    }
-  }
-  Logger.log(`${rows.length} rows are sent.`);
 }

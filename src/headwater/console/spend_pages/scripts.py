@@ -17,6 +17,8 @@ from headwater.spaces.keys import create_key
 ROUTES = SpacePages("/spend/connections/script/{platform}")
 _CREATE = SentForm("spend script", Permission.MANAGE_KEYS, once=True)
 _SCOPE = "spend:write"
+_SENDING = "sending_script.js"
+"""The end of each script."""
 
 
 class AdScript(NamedTuple):
@@ -84,5 +86,6 @@ def _find_script(visit: PageVisit) -> AdScript:
 
 
 def _fill(script: AdScript, base_url: str, key: str) -> str:
-    text = files("headwater.console.spend_pages").joinpath(script.file).read_text("utf-8")
+    folder = files("headwater.console.spend_pages")
+    text = "\n".join(folder.joinpath(name).read_text("utf-8") for name in (script.file, _SENDING))
     return text.replace("{address}", f"{base_url}/public-api/v1/spend").replace("{key}", key)

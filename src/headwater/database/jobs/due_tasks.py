@@ -31,6 +31,10 @@ FAULT_SECONDS = 30.0
 """After an error in our own code."""
 RENEW_SECONDS = 8.0
 """Between two renewals of a lease."""
+TURN_SECONDS = 6 * 3600
+"""Between two turns of an account."""
+RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0, float(TURN_SECONDS))
+"""After failed turns."""
 
 log = structlog.get_logger()
 
@@ -40,11 +44,11 @@ class AccountKey(NamedTuple):
     id: int
 
 
-def next_turn(key: AccountKey, period: int, current_time: float) -> float:
-    """Return the account's next turn. Turns are spread evenly over the period, by a hash of the account."""
-    offset = crc32(b"%d/%d" % key) % period
-    turns = (current_time - offset) // period + 1
-    return turns * period + offset
+def next_turn(key: AccountKey, current_time: float) -> float:
+    """Return the account's next turn. Turns are spread evenly over TURN_SECONDS, by a hash of the account."""
+    offset = crc32(b"%d/%d" % key) % TURN_SECONDS
+    turns = (current_time - offset) // TURN_SECONDS + 1
+    return turns * TURN_SECONDS + offset
 
 
 @asynccontextmanager

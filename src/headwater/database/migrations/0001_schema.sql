@@ -1522,7 +1522,7 @@ CREATE TABLE watched_files (
     kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
     address text NOT NULL,
-    -- How the file is read, as for an upload over the API.
+    -- The settings of its imports, like those of an upload over the API.
     settings jsonb NOT NULL DEFAULT '{}',
     -- Content that was imported before this time is imported again.
     settings_at timestamptz NOT NULL DEFAULT now(),

@@ -27,7 +27,7 @@ class Limits:
     batch: int
     """Per call."""
     age: float
-    """Seconds after which events are rejected."""
+    """The maximum age of events, in seconds."""
     ahead: float = 0
     """Seconds that an event may be in the future; 0 if unpublished."""
     size: int | None = None

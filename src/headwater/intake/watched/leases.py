@@ -13,17 +13,13 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.jobs.backoff import climb
-from headwater.database.jobs.due_tasks import AccountKey, next_turn
+from headwater.database.jobs.due_tasks import RETRY_SECONDS, AccountKey, next_turn
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.intake.watched.faults import HELD, FetchError
 
 queries = Queries(__name__, "leases.sql")
 
-FETCH_SECONDS = 6 * 3600
-"""Between two fetches of a file, so that a daily report is imported soon after it is written."""
-RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0, float(FETCH_SECONDS))
-"""After failed fetches."""
 LONGEST_MESSAGE = 1_000
 MOST_DUE = 500
 
@@ -90,7 +86,7 @@ async def has_import(connection: AsyncConnection, lease: FileLease, digest: byte
 
 async def note_fetch(connection: AsyncConnection, lease: FileLease, current_time: float) -> None:
     """Store that the file was fetched and read. Raises LeaseLostError, also for a paused one."""
-    next_fetch_at = next_turn(lease.key, FETCH_SECONDS, current_time)
+    next_fetch_at = next_turn(lease.key, current_time)
     values = {**lease.values(), "now": current_time, "next_fetch_at": next_fetch_at}
     if await fetch_optional(connection, queries["note_fetch"], values) is None:
         raise LeaseLostError

@@ -18,7 +18,7 @@ from psycopg.rows import class_row
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender
 from headwater.base.failpoints import failpoint
-from headwater.database.jobs.due_tasks import AccountKey, renewed_lease
+from headwater.database.jobs.due_tasks import AccountKey, next_turn, renewed_lease
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
@@ -28,7 +28,7 @@ from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.counters import COMPLETE, LOST, count_pull, count_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
-from headwater.spend.ledger import IS_COMPLETE, put_report, put_row_names
+from headwater.spend.ledger import IS_COMPLETE, put_figures, put_row_names
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
     Credentials,
@@ -99,29 +99,41 @@ class Pull:
             self._waits,
             self._keep_token,
         )
-        reports = _Reports(platform, credentials, session)
         started = self._now()
         account = await session.run(platform.read_account(credentials))
+        reports = _Reports(platform, credentials, session, account)
         is_wide = self._leased.next_wide_pull_at <= started
         window = schedule.window_of(platform.limits, schedule.today_of(account, started), is_wide=is_wide)
+        history = schedule.history_of(platform.limits, window)
         async with self._services.database.transaction() as connection:
             await leases.lock_leased(connection, self._lease)
-            history = schedule.history_of(platform.limits, window)
             oldest, until = await leases.put_account(connection, self._lease, account, history)
-        for days in schedule.split_days(window, platform.limits.days):
-            await self._store(reports, account, days)
+        await self._pull_window(reports, window, is_wide=is_wide)
+        if oldest is not None and until is not None and oldest < until:
+            kept = oldest if platform.limits.keeps_older else max(oldest, history[0])
+            await self._pull_history(reports, oldest, Days(kept, until - timedelta(days=1)))
+        async with self._services.database.connection() as connection:
+            next_pull_at = next_turn(self._lease.key, self._waits.clock())
+            await leases.schedule_pull(connection, self._lease, next_pull_at)
+
+    async def _pull_window(self, reports: _Reports, window: Days, *, is_wide: bool) -> None:
+        """Store the days that may still change."""
+        for days in schedule.split_days(window, reports.platform.limits.days):
+            await self._store(reports, days)
         async with self._services.database.transaction() as connection:
             await leases.lock_leased(connection, self._lease)
             await leases.note_pull(connection, self._lease, self._waits.clock(), is_wide=is_wide)
-        if oldest is not None and until is not None and oldest < until:
-            first = oldest if platform.limits.keeps_older else max(oldest, history[0])
-            for days in schedule.split_days(Days(first, until - timedelta(days=1)), platform.limits.days):
-                await self._store(reports, account, days, is_history=True)
-            if first > oldest:
-                await self._end_history(oldest)
-        async with self._services.database.connection() as connection:
-            next_pull_at = schedule.next_pull(self._lease.key, self._waits.clock())
-            await leases.schedule_pull(connection, self._lease, next_pull_at)
+
+    async def _pull_history(self, reports: _Reports, oldest: date, kept: Days) -> None:
+        """Store older days, the latest first. The platform no longer has those from `oldest` until the first
+        of `kept`.
+        """
+        for days in schedule.split_days(kept, reports.platform.limits.days):
+            await self._store(reports, days, is_history=True)
+        if kept.first > oldest:
+            async with self._services.database.transaction() as connection:
+                await leases.lock_leased(connection, self._lease)
+                await leases.note_history(connection, self._lease, oldest)
 
     def _open(self) -> tuple[SpendPlatform, Credentials]:
         """Raise Fault if the stored settings or secrets can't be used."""
@@ -142,26 +154,18 @@ class Pull:
             space_id=key.space_id, id=key.id, url=url, settings=settings, secrets=secrets
         )
 
-    async def _store(
-        self, reports: _Reports, account: SpendAccount, days: Days, *, is_history: bool = False
-    ) -> None:
+    async def _store(self, reports: _Reports, days: Days, *, is_history: bool = False) -> None:
         as_of = self._now()
-        rows = await reports.fetch(account, days)
+        rows = await reports.fetch(days)
         failpoint("spend_pulled")
         async with self._services.database.transaction(STORE_SECONDS) as connection:
             await leases.lock_leased(connection, self._lease)
-            source = reports.platform.name, account.id
+            source = reports.platform.name, reports.account.id
             number = await store_rows(connection, self._lease.key, source, (days, rows, as_of))
             if is_history:
                 await leases.note_history(connection, self._lease, days.first)
         count_rows(reports.platform.name, number)
         failpoint("spend_stored")
-
-    async def _end_history(self, oldest: date) -> None:
-        """Note that the platform no longer has the other days."""
-        async with self._services.database.transaction() as connection:
-            await leases.lock_leased(connection, self._lease)
-            await leases.note_history(connection, self._lease, oldest)
 
     async def _keep_token(self, refresh_token: str) -> None:
         async with self._services.database.transaction() as connection:
@@ -181,17 +185,23 @@ class Pull:
 
 
 class _Reports:
-    """Fetches reports of every level, in smaller parts where the platform wants that."""
+    """Fetches an account's reports of every level, in smaller parts where the platform wants that."""
 
-    def __init__(self, platform: SpendPlatform, credentials: Credentials, session: PlatformSession) -> None:
-        self.platform = platform
+    def __init__(
+        self,
+        platform: SpendPlatform,
+        credentials: Credentials,
+        session: PlatformSession,
+        account: SpendAccount,
+    ) -> None:
+        self.platform, self.account = platform, account
         self._credentials, self._session = credentials, session
 
-    async def fetch(self, account: SpendAccount, days: Days) -> list[SpendRow]:
+    async def fetch(self, days: Days) -> list[SpendRow]:
         page_size = self.platform.limits.page_sizes[0]
         rows: list[SpendRow] = []
         for level in self.platform.levels:
-            rows += await self._read(ReportRequest(account, level, days, page_size))
+            rows += await self._read(ReportRequest(self.account, level, days, page_size))
         return [row for row in rows if days.first <= row.date <= days.last]
 
     async def _read(self, report: ReportRequest) -> list[SpendRow]:
@@ -228,6 +238,6 @@ async def store_rows(
     stored = await fetch_all(cursor, _STORED_ROWS, bound)
     chosen = choose_rows(source, stored, rows)
     for start in range(0, len(chosen), MOST_ROWS_STORED):
-        await put_report(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
+        await put_figures(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
     await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures
     return len(chosen)

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from headwater.database.jobs.backoff import climb
-from headwater.database.jobs.due_tasks import AccountKey, next_turn
+from headwater.database.jobs.due_tasks import RETRY_SECONDS
 from headwater.spend.platforms.platform import (
     Days,
     Fault,
@@ -17,17 +17,8 @@ from headwater.spend.platforms.platform import (
     SpendAccount,
 )
 
-PULL_SECONDS = 6 * 3600
-"""Between two pulls of a connection."""
-RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0, float(PULL_SECONDS))
-"""After failed pulls."""
 _STEPS = (30, 7, 1)
 """Days of a report, if longer ones are too large."""
-
-
-def next_pull(key: AccountKey, current_time: float) -> float:
-    """Return the connection's next turn."""
-    return next_turn(key, PULL_SECONDS, current_time)
 
 
 def retry_pull(fault: Fault, failures: int, current_time: float) -> float:

@@ -132,7 +132,7 @@ class PullLimits:
     days: int = 30
     """Per request."""
     window: int = 28
-    """Days for which the platform corrects spend; each pull repeats them."""
+    """The platform may correct the spend of these last days; each pull repeats them."""
     weekly_window: int | None = None
     """Days that are repeated once a week."""
     history: int = 396

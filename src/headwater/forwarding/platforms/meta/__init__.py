@@ -18,7 +18,7 @@ from headwater.forwarding.platforms.payload_parts import get_event_seconds, pres
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
-"""Milliseconds after which Meta rejects a click id."""
+"""The maximum age of a click id, in milliseconds."""
 
 _NEEDS_AMOUNT = "Purchase"
 # Any of these identifies a person; a user agent or country doesn't.

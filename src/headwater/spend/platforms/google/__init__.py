@@ -72,7 +72,7 @@ _BY_CODE = {
     "EXPIRED_PAGE_TOKEN": FaultCause.TEMPORARY,
     "UNSUPPORTED_VERSION": FaultCause.VERSION,
 }
-"""Codes that their category misjudges, or that have none."""
+"""Codes with another cause than their category, and codes without a category."""
 
 
 class GoogleSettings(AccountSettings, frozen=True, kw_only=True):
@@ -202,7 +202,7 @@ def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:
 
 
 def _read_first(answer: EgressResponse) -> dict[str, Any]:
-    """Return the first object of a list, as Google wraps some errors."""
+    """Return the first object of a list: Google wraps some errors in one."""
     try:
         items = objects(msgspec.json.decode(answer.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -55,7 +55,7 @@ _ACTIVE = 1
 _STATES = {2: "disabled", 3: "unsettled", 7: "in review", 9: "in a grace period", 101: "closed"}
 """Values of account_status other than active, in words."""
 _CLOSED = frozenset({2, 3, 101})
-"""States in which nothing can be spent."""
+"""An account in one of these states spends nothing."""
 
 
 class _Usage(msgspec.Struct):
