@@ -15,7 +15,6 @@ from headwater.alerts.rules import Rule
 from headwater.database.queries import Queries, fetch_all
 from headwater.spend.connections.remedies import find_remedy
 from headwater.spend.platforms import registry
-from headwater.spend.platforms.platform import Credentials
 
 queries = Queries(__name__, "spend_problems.sql")
 
@@ -82,7 +81,7 @@ def _find_version(row: _Connection) -> tuple[str | None, date | None]:
         settings = msgspec.convert(row.settings, platform.settings)
     except msgspec.ValidationError:
         return None, None
-    version = platform.version_of(Credentials(space_id=0, id=row.id, url="", settings=settings))
+    version = platform.version_of(settings)
     return version, None if version is None else platform.versions.get(version)
 
 

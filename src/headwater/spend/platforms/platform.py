@@ -204,8 +204,9 @@ class SpendPlatform(AccountKind, ABC):
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
         """Fetch the rows of some days. Days without spend may have no row."""
 
-    def version_of(self, credentials: Credentials) -> str | None:
-        return getattr(credentials.settings, "api_version", None)
+    def version_of(self, settings: Any) -> str | None:
+        """Return the version of the API that an account's settings choose."""
+        return getattr(settings, "api_version", None)
 
 
 _BY_STATUS = {
