@@ -14,6 +14,7 @@ import subprocess
 import time
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from urllib.parse import quote
 
 import psycopg
@@ -39,6 +40,8 @@ OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "
 PASSING_THROUGH = 0o711
 """The data directory's mode if the server runs under another account, which must reach its own directories.
 """
+_BUILDING = "postgresql.new-"
+"""The start of the name of a cluster that is being made."""
 MAX_LOG_BYTES = 16 * 1024 * 1024
 
 CONFIGURATION = """
@@ -228,10 +231,9 @@ class Embedded:
             )
         password = password or secrets.token_urlsafe(32)
         write_private(self._password_file, password)
-        building = self.root / "postgresql.new"
-        if building.exists():  # of a killed set-up
-            shutil.rmtree(building)
-        building.mkdir(mode=0o700)
+        for leftover in self.root.glob(f"{_BUILDING}*"):  # of a killed set-up, whose initdb may still write
+            shutil.rmtree(leftover, ignore_errors=True)
+        building = Path(mkdtemp(prefix=_BUILDING, dir=self.root))
         give_to_server(building)
         self._run_initdb(building, password)
         with (building / "postgresql.conf").open("a") as configuration:
