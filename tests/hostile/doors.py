@@ -28,6 +28,7 @@ from headwater.assistants.oauth.requests import read_parameters
 from headwater.assistants.oauth.routes import MAX_BODY as REGISTRATION
 from headwater.assistants.oauth.routes import _read_json as read_registration_body
 from headwater.base.egress import addresses as egress
+from headwater.base.egress import answers
 from headwater.base.egress.client import _split as split_url
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.base.log_lines import as_text
@@ -44,7 +45,6 @@ from headwater.events.touchpoints.classification import read_touch
 from headwater.events.updates import read_change as read_amount
 from headwater.forwarding.deliveries.sent_values import _query_values as query_values
 from headwater.forwarding.destinations.inputs import read_new
-from headwater.forwarding.platforms import responses
 from headwater.forwarding.platforms.identifiers import meta_name, read_phone
 from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
@@ -211,7 +211,7 @@ def _logged(text: str) -> str:
 
 
 def _answered(body: bytes) -> object:
-    return responses.read_object(EgressResponse(status=200, body=body))
+    return answers.read_object(EgressResponse(status=200, body=body))
 
 
 def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
@@ -301,7 +301,7 @@ TEXT_DOORS = [
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
     Door("filters.number", read_filter_number, URL),
     Door("egress.split", lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))), FIELD),
-    Door("platforms.words", responses.join_error_texts, 2 * responses.MOST_READ),
+    Door("platforms.words", answers.join_error_texts, 2 * answers.MOST_READ),
     Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),

@@ -8,4 +8,8 @@ from tests.support.factories import Stage
 
 @pytest.fixture
 def pulls(database_url: str, stage: Stage) -> Pulls:
+    """Connections of other tests are paused: they may be due, too."""
+    stage.connection.execute(
+        "UPDATE spend_connections SET status = 'paused' WHERE space_id <> %s", (stage.space_id,)
+    )
     return Pulls(database_url, stage)

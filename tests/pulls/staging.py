@@ -9,8 +9,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from headwater.base.egress.access_tokens import AccessTokens
 from headwater.base.egress.client import Egress
 from headwater.database.jobs.due_tasks import AccountKey
@@ -29,18 +27,6 @@ SECRET = "a secret of the tests, long enough"
 KEY = derive_key(SECRET)
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 TODAY = NOW.date()
-
-
-class SpacePuller(Puller):
-    """Pulls connections of one Space: those of earlier tests may be due, too."""
-
-    def __init__(self, services: PullServices, space_id: int, stopping: asyncio.Event | None = None) -> None:
-        super().__init__(services, stopping or asyncio.Event())
-        self._space_id = space_id
-
-    async def list_due(self, connection: AsyncConnection, busy: list[str]) -> list[tuple[AccountKey, str]]:
-        rows = await super().list_due(connection, busy)
-        return [row for row in rows if row[0].space_id == self._space_id]
 
 
 @dataclass
@@ -91,9 +77,7 @@ class Pulls:
 
         self.run(drain)
 
-    def puller(
-        self, database: Database, egress: Egress, stopping: asyncio.Event | None = None
-    ) -> SpacePuller:
+    def puller(self, database: Database, egress: Egress, stopping: asyncio.Event | None = None) -> Puller:
         services = PullServices(
             database=database,
             egress=egress,
@@ -103,7 +87,7 @@ class Pulls:
             sealing_key=KEY,
             waits=Waits(self._wait, self.now.timestamp),
         )
-        return SpacePuller(services, self.stage.space_id, stopping)
+        return Puller(services, stopping or asyncio.Event())
 
     def state(self, connection_id: int) -> ConnectionRow:
         async def fetch(database: Database) -> ConnectionRow:

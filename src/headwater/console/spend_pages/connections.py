@@ -7,10 +7,10 @@ from typing import Any
 from starlette.responses import Response
 
 from headwater.console.spend_pages import connection_state
-from headwater.console.spend_pages.scripts import SCRIPTS
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.spend.connections.connections import list_connections
 from headwater.spend.platforms.registry import PLATFORMS
+from headwater.spend.scripts.editors import SCRIPTS
 
 ROUTES = SpacePages("/spend/connections")
 

@@ -4,8 +4,7 @@ do nothing else, and need no API access.
 
 from __future__ import annotations
 
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.responses import Response
 
@@ -13,42 +12,11 @@ from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.http.errors import NotFound
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.keys import create_key
+from headwater.spend.scripts.editors import SCRIPTS, AdScript, write_script
 
 ROUTES = SpacePages("/spend/connections/script/{platform}")
 _CREATE = SentForm("spend script", Permission.MANAGE_KEYS, once=True)
 _SCOPE = "spend:write"
-_SENDING = "sending_script.js"
-"""The end of each script."""
-
-
-class AdScript(NamedTuple):
-    title: str
-    file: str
-    steps: tuple[str, ...]
-
-
-SCRIPTS = {
-    "google": AdScript(
-        "Google Ads",
-        "google_script.js",
-        (
-            "In Google Ads, open Tools, Bulk actions, Scripts, and choose + New script.",
-            "Delete what is there, paste the script below, and save it as “Headwater spend”.",
-            "Choose Authorize, allow access, then Run. The log says how many rows are sent.",
-            "In the list of scripts, set the frequency to Hourly.",
-        ),
-    ),
-    "microsoft": AdScript(
-        "Microsoft Advertising",
-        "microsoft_script.js",
-        (
-            "In Microsoft Advertising, open Tools, Bulk operations, Scripts, and choose Create script.",
-            "Delete what is there, paste the script below, and save it as “Headwater spend”.",
-            "Authorize it and choose Run now. The log says how many rows are sent.",
-            "In the list of scripts, set the frequency to Daily.",
-        ),
-    ),
-}
 
 
 @ROUTES.page("", Permission.MANAGE_KEYS)
@@ -69,7 +37,7 @@ def _render(visit: PageVisit, key: str | None) -> Response:
     script = _find_script(visit)
     values: dict[str, Any] = {
         "script": script,
-        "text": None if key is None else _fill(script, visit.services.base_url, key),
+        "text": None if key is None else write_script(script, visit.services.base_url, key),
         "base": visit.path("/spend/connections"),
         "keys_path": visit.path("/keys"),
         "here": visit.path(f"/spend/connections/script/{visit.request.path_params['platform']}"),
@@ -83,9 +51,3 @@ def _find_script(visit: PageVisit) -> AdScript:
     if script is None:
         raise NotFound("Page")
     return script
-
-
-def _fill(script: AdScript, base_url: str, key: str) -> str:
-    folder = files("headwater.console.spend_pages")
-    text = "\n".join(folder.joinpath(name).read_text("utf-8") for name in (script.file, _SENDING))
-    return text.replace("{address}", f"{base_url}/public-api/v1/spend").replace("{key}", key)

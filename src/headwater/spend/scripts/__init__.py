@@ -1,0 +1,1 @@
+"""Scripts that send spend from the script editors of ad platforms."""
