@@ -6,6 +6,12 @@ from collections.abc import Mapping
 
 TRUSTED: Mapping[str, str] = {
     "api/reference/examples.py": "our own examples",
+    "alerts/spend_problems.py": "rows that we wrote",
+    "console/spend_pages/": "rows that we wrote, or settings that the form's reader took",
+    "forwarding/destinations/credentials.py": "rows that we wrote",
+    "spend/connections/": "rows that we wrote, and figures that the platform's reader took",
+    "spend/platforms/origins.py": "settings of the operator",
+    "spend/platforms/platform.py": "addresses of our own",
     "alerts/reported_figures.py": "figures of ours",
     "operations/backups/": "files that we wrote, which the operator names",
     "events/browsing/views.py build_stored_view": "a column that we wrote",
