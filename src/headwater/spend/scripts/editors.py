@@ -1,5 +1,5 @@
-"""The script editors of ad platforms, and the script for each. A script sends spend with a key, and needs no API
-access.
+"""The script editors of ad platforms, and the script for each. A script sends spend with a key, and needs no
+API access.
 """
 
 from __future__ import annotations
