@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 
 from headwater.alerts.rules import OF_FIGURES, TEXTS, Rule
 from headwater.alerts.spend_problems import SpendProblem, list_spend_problems
+from headwater.alerts.watched_problems import WatchedFileProblem, list_watched_file_problems
 from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
@@ -43,11 +44,12 @@ class Alert:
     text: str | None = None
     connection_id: int | None = None
     """The connection to an ad account."""
+    watched_file_id: int | None = None
 
     @property
     def subject(self) -> str:
         """What the alert is about; with the rule, its key."""
-        return str(self.destination_id or self.connection_id or "")
+        return str(self._row_id or "")
 
     @property
     def title(self) -> str:
@@ -70,12 +72,14 @@ class Alert:
     def command(self, space_id: int) -> str | None:
         options = f"--space {space_id} --destination {self.destination_id}"
         of_connection = f"--space {space_id} --connection {self.connection_id}"
+        of_file = f"--space {space_id} --file {self.watched_file_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
             Rule.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
             Rule.SPEND_CONNECTION_HELD: f"headwater spend resume {of_connection}",
             Rule.SPEND_MISSING: f"headwater spend show {of_connection}",
             Rule.SPEND_API_VERSION: f"headwater spend check {of_connection}",
+            Rule.WATCHED_FILE_FAILING: f"headwater watch show {of_file}",
             Rule.EVENTS_REJECTED: "headwater queue rejected",
             Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} subscription=active",
         }.get(self.kind)
@@ -92,8 +96,11 @@ class Alert:
     def page(self) -> str:
         """The path of the page that helps, after the Space's."""
         page = TEXTS[self.kind].page
-        row_id = self.destination_id or self.connection_id
-        return page if row_id is None else f"{page}/{row_id}"
+        return page if self._row_id is None else f"{page}/{self._row_id}"
+
+    @property
+    def _row_id(self) -> int | None:
+        return self.destination_id or self.connection_id or self.watched_file_id
 
     @property
     def _destination(self) -> str:
@@ -122,7 +129,9 @@ async def list_problems(connection: AsyncConnection, space_id: int) -> list[Aler
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
     alerts = [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
-    return alerts + [_of_spend(problem) for problem in await list_spend_problems(connection, space_id)]
+    alerts += [_of_spend(problem) for problem in await list_spend_problems(connection, space_id)]
+    files = await list_watched_file_problems(connection, space_id)
+    return alerts + [_of_watched_file(problem) for problem in files]
 
 
 def _of_spend(problem: SpendProblem) -> Alert:
@@ -136,4 +145,18 @@ def _of_spend(problem: SpendProblem) -> Alert:
         since=problem.since,
         text=problem.title,
         connection_id=problem.connection_id,
+    )
+
+
+def _of_watched_file(problem: WatchedFileProblem) -> Alert:
+    return Alert(
+        kind=Rule.WATCHED_FILE_FAILING,
+        destination_id=None,
+        platform=None,
+        name=problem.name,
+        detail=problem.detail,
+        count=1,
+        since=problem.since,
+        text=problem.title,
+        watched_file_id=problem.id,
     )

@@ -18,6 +18,7 @@ class Rule(StrEnum):
     DELIVERIES_LATE = "deliveries_late"
     SPEND_CONNECTION_HELD = "spend_connection_held"
     SPEND_MISSING = "spend_missing"
+    WATCHED_FILE_FAILING = "watched_file_failing"
     EXPORTS_FAILED = "exports_failed"
     JOB_FAILED = "job_failed"
     SPEND_API_VERSION = "spend_api_version"
@@ -140,6 +141,15 @@ TEXTS: dict[Rule, RuleText] = {
         "/spend/connections",
         "Pulls are repeated automatically, and the missing days are fetched afterwards. The "
         "connection's page has the platform's last message.",
+    ),
+    Rule.WATCHED_FILE_FAILING: RuleText(
+        "Watched address failing",
+        "The file at a watched address can't be fetched or read until someone changes something, or was not "
+        "fetched for more than 24 hours.",
+        "Do what the message says with `headwater watch set`, or at the platform that writes the file. An "
+        "address that stopped is fetched again after a change. See it:",
+        "/spend/watched",
+        "Do what the message says, on the address's page or at the platform that writes the file.",
     ),
     Rule.EXPORTS_FAILED: RuleText(
         "Scheduled exports failing",

@@ -36,7 +36,7 @@ class ListedAlert:
     def page(self) -> str:
         """Return the path of the page that helps, below the Space's."""
         end = TEXTS[Rule(self.row.rule)].page
-        has_page = end in ("/platforms", "/spend/connections") and self.row.subject
+        has_page = end in ("/platforms", "/spend/connections", "/spend/watched") and self.row.subject
         return f"{end}/{self.row.subject}" if has_page else end
 
     def figures(self, step: StepRow) -> str:

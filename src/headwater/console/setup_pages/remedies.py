@@ -68,8 +68,9 @@ def find_alert_page(alert: Alert) -> RemedyPlace | None:
             "See what waits" if is_late else "Replace its token",
             f"{end}?status=retrying#deliveries" if is_late else end,
         )
-    if alert.connection_id is not None:
-        return RemedyPlace("See the connection", alert.page)
+    if alert.connection_id is not None or alert.watched_file_id is not None:
+        noun = "connection" if alert.watched_file_id is None else "address"
+        return RemedyPlace(f"See the {noun}", alert.page)
     if alert.kind is Rule.EVENTS_REJECTED:
         kind = FindingKind.EVENTS_REJECTED
         return RemedyPlace("See the reasons", f"/data-quality#{kind}")
