@@ -1,0 +1,106 @@
+"""`headwater watch …`: every command once, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.cli import main
+from tests.support.factories import Stage
+
+URL = "https://reports.example/daily.csv"
+TOKEN = "Bearer abc"  # made up
+
+
+class Terminal:
+    """Commands of a Space, whose output never shows the secret."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
+        self.capsys, self.space_id = capsys, space_id
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        code = main(["watch", *words, "--space", str(self.space_id)])
+        out, err = self.capsys.readouterr()
+        assert TOKEN not in out + err
+        return code, out, err
+
+    def json(self, *words: str) -> Any:
+        code, out, err = self.run(*words, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+
+@pytest.fixture
+def terminal(
+    capsys: pytest.CaptureFixture[str],
+    database_url: str,
+    stage: Stage,
+    monkeypatch: pytest.MonkeyPatch,
+    _no_service: None,
+) -> Terminal:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    return Terminal(capsys, stage.space_id)
+
+
+def test_it_works(terminal: Terminal, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(TOKEN)
+    made = terminal.json(
+        "create", "--address", URL, "--set", "currency=EUR", "--set", "platform=meta",
+        "--column", "Cost:amount", "--secret", f"authorization=@{secret}",
+    )  # fmt: skip
+    assert (made["name"], made["status"], made["secrets"]) == ("daily.csv", "active", ["authorization"])
+    assert made["settings"] == {"currency": "EUR", "platform": "meta", "columns": ["Cost:amount"]}
+    assert terminal.json("list") == [made]
+    file = ["--file", str(made["id"])]
+    assert terminal.json("show", *file) == {**made, "imports": []}
+    changed = terminal.json("set", *file, "--name", "Meta", "--set", "currency=USD")
+    assert (changed["name"], changed["address"]) == ("Meta", URL)
+    assert changed["settings"] == {**made["settings"], "currency": "USD"}
+    assert terminal.json("pause", *file)["status"] == "paused"
+    assert terminal.json("resume", *file)["status"] == "active"
+    assert terminal.json("fetch", *file)["next_fetch_at"] <= terminal.json("resume", *file)["next_fetch_at"]
+    assert terminal.json("remove", *file) == {"id": made["id"], "status": "removed"}
+    assert terminal.json("list") == []
+
+
+def test_a_table(terminal: Terminal) -> None:
+    terminal.json("create", "--address", URL)
+    code, out, _ = terminal.run("list")
+    assert code == 0
+    assert "daily.csv" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("create", "--address", "ftp://reports.example/x.csv"),
+        ("create", "--address", "file:///x.csv"),  # the operator allows none
+        ("create", "--address", URL, "--set", "currency=euro"),
+        ("create", "--address", URL, "--set", "currency"),
+        ("create", "--address", URL, "--column", "Cost"),
+        ("create", "--address", "s3://bucket/x.csv"),
+        ("set", "--file", "999999999", "--name", "Mine"),
+        *((verb, "--file", "999999999") for verb in ("show", "pause", "resume", "fetch", "remove")),
+    ],
+)
+def test_bad_input(terminal: Terminal, words: tuple[str, ...]) -> None:
+    code, out, err = terminal.run(*words)
+    assert (code, out) == (2, "")
+    assert err
+    assert terminal.json("list") == []
+
+
+@pytest.mark.parametrize("words", [("create",), ("show",), ("create", "--address", URL, "--kind", "orders")])
+def test_bad_options(terminal: Terminal, words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        terminal.run(*words)
+    assert ended.value.code == 2
+
+
+def test_a_change_of_nothing_is_refused(terminal: Terminal) -> None:
+    made = terminal.json("create", "--address", URL)
+    assert terminal.run("set", "--file", str(made["id"]))[0] == 2
