@@ -20,7 +20,7 @@ IN_SPACE = (
     "", "?period=today", "?tile=roas&stack=channel&open=meta", "/channels",
     "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
     "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
-    "/events?conversion=any", "/people", "/people?q=nobody",
+    "/spend/connections", "/events?conversion=any", "/people", "/people?q=nobody",
     "/companies", "/setup", "/data-quality",
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",
     "/links", "/links/many", "/links?address=shop.example&source=email&campaign=1",

@@ -108,6 +108,14 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
         f"/spend/connections/{{connection_id}}/{verb}": ("spend connection", "", Permission.CHANGE_SETTINGS)
         for verb in ("pull", "pause", "resume", "remove")
     },
+    "/spend/watch": ("watched address", ONCE, Permission.CHANGE_SETTINGS),
+    "/spend/watched/{watched_file_id}/settings": ("watched address", "", Permission.CHANGE_SETTINGS),
+    **{
+        f"/spend/watched/{{watched_file_id}}/{verb}": (
+            "watched address state", "", Permission.CHANGE_SETTINGS,
+        )
+        for verb in ("fetch", "pause", "resume", "remove")
+    },
     "/spend/connections/script/{platform}": ("spend script", ONCE, Permission.MANAGE_KEYS),
     "/platforms/connect/{platform}": ("destination", ONCE, Permission.CHANGE_SETTINGS),
     **{
@@ -125,7 +133,7 @@ ONLY_FORMS = {
     "/alerts/reports/new", "/alerts/reports/{report_id}",
     "/orders/imports/new", "/orders/webhooks/new",
     "/orders/webhooks/{webhook_id}/mapping",
-    *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/"))),
+    *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/", "/spend/watch"))),
 }  # fmt: skip
 """Pages that are nothing but a form, for those alone who may send it."""
 ENDS = sorted(
@@ -154,7 +162,8 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
         destination = stage.destination()  # each time another, as one of the actions removes it
         delivery = stage.forwarded(destination, ids["event_id"])
         these = {"destination_id": destination, "delivery_id": delivery, "platform": "google",
-                 "connection_id": stage.spend_connection()}  # fmt: skip
+                 "connection_id": stage.spend_connection(),
+                 "watched_file_id": stage.watched_file()}  # fmt: skip
         these["note_id"] = note(stage)  # one of the actions deletes it
         if end.startswith("/orders/"):
             these |= orders_in(stage)

@@ -57,7 +57,7 @@ from headwater.console.report_pages import (
 )
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
-from headwater.console.spend_pages import account_form
+from headwater.console.spend_pages import account_form, watched_file, watched_form
 from headwater.console.spend_pages import connection as spend_connection
 from headwater.console.spend_pages import connections as spend_connections
 from headwater.console.spend_pages import scripts as spend_scripts
@@ -100,6 +100,8 @@ PAGES = [
     *account_form.ROUTES,
     *spend_scripts.ROUTES,
     *spend_connection.ROUTES,
+    *watched_form.ROUTES,
+    *watched_file.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

@@ -46,6 +46,8 @@ class SettingField:
     choices: tuple[tuple[str, str], ...] = ()
     """Values and their labels, if the options are limited."""
     is_switch: bool = False
+    is_list: bool = False
+    """Whether it has a value on each line."""
 
 
 def make_label(name: str) -> str:
@@ -58,7 +60,7 @@ def setting_fields(platform: AccountKind, values: Mapping[str, Any]) -> list[Set
     schema = settings_schema(platform)
     required = set(schema.get("required", ()))
     return [
-        _field(platform, name, member, values, name in required)
+        describe_field(name, member, values, _group(platform, name, name in required), name in required)
         for name, member in cast("dict[str, dict[str, Any]]", schema["properties"]).items()
     ]
 
@@ -110,25 +112,29 @@ def _worded(name: str, rule: str) -> str:
     return f"The {label} {rule.removeprefix(beginning)}" if rule.startswith(beginning) else rule
 
 
-def _field(
-    platform: AccountKind, name: str, schema: dict[str, Any], values: Mapping[str, Any], needed: bool
+def describe_field(
+    name: str, schema: Mapping[str, Any], values: Mapping[str, Any], group: FieldGroup, needed: bool = False
 ) -> SettingField:
+    """Return the field of a setting with a JSON schema."""
     kinds = [schema, *cast("list[dict[str, Any]]", schema.get("anyOf", []))]
     empty: list[Any] = []
     allowed: list[Any] = next((kind["enum"] for kind in kinds if "enum" in kind), empty)
     examples: list[Any] = next((kind["examples"] for kind in kinds if "examples" in kind), [""])
     value = values.get(name, schema.get("default"))
-    is_switch = schema.get("type") == "boolean"
+    is_switch, is_list = schema.get("type") == "boolean", schema.get("type") == "array"
+    if is_list:
+        value = "\n".join(value or ())
     return SettingField(
         SETTING + name,
         make_label(name),
         str(schema.get("description", "")),
         str(examples[0]),
-        _group(platform, name, needed),
+        group,
         needed,
         _YES if value is True else "" if value is None or value is False else str(value),
         tuple((value, _CHOICES.get((name, value), str(value))) for value in allowed),
         is_switch,
+        is_list,
     )
 
 

@@ -1,1 +1,1 @@
-"""Pages of connections that bring spend."""
+"""Pages of connections and watched addresses that bring spend."""

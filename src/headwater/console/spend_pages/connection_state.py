@@ -1,4 +1,4 @@
-"""A connection's state in words. Pure."""
+"""The states of connections and watched addresses in words. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from headwater.intake.watched.faults import WatchFault
+from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spend.connections.connections import ConnectionRow
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import FaultCause, SpendPlatform
@@ -23,6 +25,12 @@ _TROUBLES: Mapping[str, str] = {
     FaultCause.PERMISSION: "No access",
     FaultCause.ACCOUNT: "Account problem",
     FaultCause.VERSION: "Outdated version",
+    WatchFault.ADDRESS: "Wrong address",
+    WatchFault.CREDENTIALS: "No access",
+    WatchFault.SETTINGS: "Setting needed",
+    WatchFault.MISSING: "File missing",
+    WatchFault.TOO_LARGE: "File too large",
+    WatchFault.CONTENT: "Not a table",
 }
 
 
@@ -37,18 +45,40 @@ def platform_title(row: ConnectionRow) -> str:
 
 
 def describe_state(row: ConnectionRow) -> ConnectionState:
-    title = platform_title(row)
+    if row.pulled_at is None:
+        without_fault = ConnectionState("Starting", "", "The first spend arrives within a minute.")
+    else:
+        without_fault = ConnectionState("Up to date", "good", "Spend is fetched every six hours.")
+    return _choose_state(row, f"{platform_title(row)} says:", without_fault)
+
+
+def describe_file_state(row: WatchedFileRow) -> ConnectionState:
+    if row.fetched_at is None:
+        without_fault = ConnectionState("Starting", "", "The file is fetched within a minute.")
+    else:
+        about = "The file is fetched every six hours, and imported if it changed."
+        without_fault = ConnectionState("Up to date", "good", about)
+    return _choose_state(row, "Reason:", without_fault)
+
+
+def shorten_address(address: str) -> str:
+    """Return an address without its query, which may be a secret."""
+    start, mark, _ = address.partition("?")
+    return f"{start}?…" if mark else start
+
+
+def _choose_state(
+    row: ConnectionRow | WatchedFileRow, reason: str, without_fault: ConnectionState
+) -> ConnectionState:
     if row.status == "paused":
         return ConnectionState("Paused", "", "Nothing is fetched until you resume it.")
     if row.status == "held":
         word = _TROUBLES.get(row.fault or "", "Stopped")
-        return ConnectionState(word, "bad", f"Nothing is fetched until you change this. {title} says:")
+        return ConnectionState(word, "bad", f"Nothing is fetched until you change this. {reason}")
     if row.failures:
-        about = f"The last try failed, the next follows by itself. {title} says:"
-        return ConnectionState("Retrying", "bad", about)
-    if row.pulled_at is None:
-        return ConnectionState("Starting", "", "The first spend arrives within a minute.")
-    return ConnectionState("Up to date", "good", "Spend is fetched every six hours.")
+        word = _TROUBLES.get(row.fault or "", "Retrying")
+        return ConnectionState(word, "bad", f"The last try failed, the next follows by itself. {reason}")
+    return without_fault
 
 
 def describe_history(row: ConnectionRow) -> str:

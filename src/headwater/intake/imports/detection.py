@@ -120,4 +120,4 @@ def _ask(name: str, ways: Mapping[str, str], cell: str, column: str) -> str:
 def _explain_columns(header: Sequence[str]) -> str:
     names = ", ".join(column[:60] for column in header[:_MAX_LISTED_COLUMNS])
     more = ", …" if len(header) > _MAX_LISTED_COLUMNS else ""
-    return f"Name columns as columns[]=COLUMN:FIELD; the file has {names}{more}."
+    return f"Name columns as COLUMN:FIELD; the file has {names}{more}."

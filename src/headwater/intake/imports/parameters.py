@@ -26,7 +26,7 @@ LONGEST_COLUMN = 1000
 def _read_column(text: str) -> tuple[str, str]:
     column, colon, name = map(str.strip, text.rpartition(":"))
     if not column or not colon:
-        raise ValueError("must be given as columns[]=COLUMN:FIELD.")
+        raise ValueError("must each be COLUMN:FIELD, such as Cost:amount.")
     return column, name
 
 

@@ -130,7 +130,7 @@ def _read_address(
 def _read_settings(kind: str, value: object, errors: Errors) -> dict[str, Any]:
     settings = read_object_of("settings", value, errors)
     settings = {name: setting for name, setting in settings.items() if setting is not None}
-    allowed = [parameter.name for parameter in _list_settings(kind)]
+    allowed = [parameter.name for parameter in list_settings(kind)]
     refuse_unknown("settings", settings, allowed, errors)
     try:
         read_file_settings(kind, settings)
@@ -163,16 +163,19 @@ def _default_name(address: WatchedAddress | None) -> str:
     return (path.rpartition("/")[2] or (address.host if address else ""))[:LONGEST_NAME]
 
 
-def _list_settings(kind: str) -> list[Parameter[Any] | ListParameter[Any]]:
+def list_settings(kind: str) -> list[Parameter[Any] | ListParameter[Any]]:
+    """Return the settings of a kind of import, in the order in which people need them."""
     return [REGION, *(parameter for parameter in list_parameters(kind) if parameter.name != NAME.name)]
 
 
+def describe_setting(parameter: Parameter[Any] | ListParameter[Any]) -> Schema:
+    described = parameter.openapi()
+    return {**described["schema"], "description": described["description"]}
+
+
 def _describe_settings() -> Schema:
-    parameters = {parameter.name: parameter for kind in KINDS for parameter in _list_settings(kind)}
-    properties = {
-        name: {**(described := parameter.openapi())["schema"], "description": described["description"]}
-        for name, parameter in parameters.items()
-    }
+    parameters = {parameter.name: parameter for kind in KINDS for parameter in list_settings(kind)}
+    properties = {name: describe_setting(parameter) for name, parameter in parameters.items()}
     return {
         "type": "object",
         "description": "How the file is read, as for an import over the API. All settings; omitted ones "
