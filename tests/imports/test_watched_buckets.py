@@ -22,7 +22,7 @@ from moto.server import ThreadedMotoServer
 
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.requests import request_azure, request_s3
-from tests.imports.watching import CSV, Watching
+from tests.imports.watching import CSV, Watching, open_engine
 from tests.support.factories import Stage
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.wire import Received
@@ -35,13 +35,14 @@ MOMENT = datetime(2026, 11, 25, 12, 30, 5, tzinfo=UTC)
 def watching(
     database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Watching:  # fmt: skip
+) -> Iterator[Watching]:  # fmt: skip
     """The operator's own credentials are there, and must not be used."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_SAS_KEY"):
         monkeypatch.setenv(name, "the operators")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     connection.execute("UPDATE watched_files SET status = 'paused'")
-    return Watching(database_url, stage, tmp_path)
+    with open_engine(database_url) as engine:
+        yield Watching(database_url, stage, tmp_path, engine)
 
 
 @pytest.fixture(scope="module")

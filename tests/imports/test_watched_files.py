@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
+from collections.abc import Iterator
 from decimal import Decimal
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from headwater.base import failpoints
 from headwater.base.egress.client import Egress
+from headwater.cli import main
 from headwater.http.errors import Invalid, NotFound
 from headwater.intake.watched import content, watched_files
 from headwater.intake.watched.inputs import read_new
-from tests.imports.watching import CSV, Watching
+from tests.imports.watching import CSV, Watching, open_engine
 from tests.support.factories import Stage, make_stage
 from tests.support.fake_platform import Answer, FakePlatform, Redirect
 from tests.support.waiting import PATIENCE_SECONDS
@@ -27,12 +29,15 @@ URL = "https://reports.example/daily.csv"
 
 
 @pytest.fixture
-def watching(database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path) -> Watching:
+def watching(
+    database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path
+) -> Iterator[Watching]:
     connection.execute("UPDATE watched_files SET status = 'paused'")
     connection.execute(
         "UPDATE import_jobs SET status = 'cancelled' WHERE status IN ('checking', 'queued', 'running')"
     )
-    return Watching(database_url, stage, tmp_path)
+    with open_engine(database_url) as engine:
+        yield Watching(database_url, stage, tmp_path, engine)
 
 
 def table(text: str = CSV.format("5.50"), **headers: str) -> Answer:
@@ -83,10 +88,8 @@ def test_a_local_file_with_the_date_in_its_name(watching: Watching) -> None:
     assert (state.fault, state.failing_since, watching.amounts()) == (None, None, [Decimal(4)])
 
 
-def test_the_date_is_yesterday_in_the_space(
-    watching: Watching, connection: psycopg.Connection, database_url: str
-) -> None:
-    far = Watching(database_url, make_stage(connection, "Pacific/Kiritimati"), watching.files)
+def test_the_date_is_yesterday_in_the_space(watching: Watching, connection: psycopg.Connection) -> None:
+    far = watching.beside(make_stage(connection, "Pacific/Kiritimati"))
     (far.folder / "2026-11-25.csv").write_text(CSV.format("3"))
     far.watch("file:///{date}.csv")
     far.fetch()
@@ -269,10 +272,8 @@ def test_links_and_other_things_in_the_folder_are_refused(watching: Watching, tr
     assert (watching.state(file).fault, watching.amounts()) == ("address", [])
 
 
-def test_spaces_do_not_see_each_others_files(
-    watching: Watching, connection: psycopg.Connection, database_url: str
-) -> None:
-    other = Watching(database_url, make_stage(connection), watching.files)
+def test_spaces_do_not_see_each_others_files(watching: Watching, connection: psycopg.Connection) -> None:
+    other = watching.beside(make_stage(connection))
     (other.folder / "x.csv").write_text(CSV.format("9"))
     mine = watching.watch("file:///x.csv")
     theirs = other.watch("file:///x.csv")
@@ -342,24 +343,30 @@ def test_a_failed_import_is_tried_again(watching: Watching) -> None:
     assert [job.status for job in watching.imports(file)] == ["finished", "failed"]
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize(
     "failpoint", ["watched_file_fetched", "watched_file_before_commit", "watched_file_queued"]
 )
-def test_a_killed_fetch_imports_once(watching: Watching, failpoint: str) -> None:
+def test_a_killed_fetch_imports_once(
+    watching: Watching, monkeypatch: pytest.MonkeyPatch, failpoint: str
+) -> None:
+    """The puller is forked, because importing it takes longer than the rest of the test."""
     (watching.folder / "x.csv").write_text(CSV.format("3"))
     file = watching.watch("file:///x.csv")
     environment = {
-        **os.environ,
-        "HEADWATER_FAILPOINT": failpoint,
         "HEADWATER_DATABASE_URL": watching.database_url,
         "HEADWATER_DATA_DIR": str(watching.files),
         "HEADWATER_STORAGE_URL": f"file://{watching.files / 'store'}",
         "HEADWATER_WATCHED_DIR": str(watching.files / "watched"),
     }
-    died = subprocess.run(
-        [sys.executable, "-m", "headwater", "puller"], env=environment, check=False, timeout=PATIENCE_SECONDS
-    )
-    assert died.returncode == -signal.SIGKILL
+    with monkeypatch.context() as patched:
+        patched.setattr(failpoints, "_ARMED", failpoint)
+        for name, value in environment.items():
+            patched.setenv(name, value)
+        puller = get_context("fork").Process(target=main, args=(["puller"],))
+        puller.start()
+    puller.join(PATIENCE_SECONDS)
+    assert puller.exitcode == -signal.SIGKILL
     watching.work()
     watching.fetch_later(file, minutes=1)
     assert watching.amounts() == [Decimal(3)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -57,14 +58,46 @@ class Detour:
         return await self.egress.send(changed, seconds, most_bytes=most_bytes)
 
 
+@dataclass(frozen=True)
+class Engine:
+    """An event loop with an open database, for all calls of a test: opening one for each takes longer than
+    the calls.
+    """
+
+    runner: asyncio.Runner
+    database: Database
+
+    def run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+        async def call() -> Any:
+            return await act(self.database)
+
+        return self.runner.run(call())
+
+
+@contextmanager
+def open_engine(database_url: str) -> Iterator[Engine]:
+    with asyncio.Runner() as runner:
+        database = Database(database_url)
+        runner.run(database.open())
+        try:
+            yield Engine(runner, database)
+        finally:
+            runner.run(database.close())
+
+
 @dataclass
 class Watching:
     database_url: str
     stage: Stage
     files: Path
     """Has the object store, and a folder for each Space."""
+    engine: Engine
     origins: dict[str, str] = field(default_factory=dict[str, str])
     now: datetime = NOW
+
+    def beside(self, stage: Stage) -> Watching:
+        """Return the watched files of another Space."""
+        return replace(self, stage=stage)
 
     @property
     def folder(self) -> Path:
@@ -81,7 +114,7 @@ class Watching:
                 space_id = self.stage.space_id
                 return (await watched_files.create_watched_file(connection, space_id, new, KEY)).id
 
-        watched_file_id = self._run(create)
+        watched_file_id = self.engine.run(create)
         self.due(watched_file_id)
         return watched_file_id
 
@@ -93,7 +126,7 @@ class Watching:
                     connection, row, members, KEY, allows_files=True
                 )
 
-        return self._run(change)
+        return self.engine.run(change)
 
     def act(
         self, watched_file_id: int, verb: Callable[[Any, int, int], Awaitable[WatchedFileRow]]
@@ -102,7 +135,7 @@ class Watching:
             async with database.transaction() as connection:
                 return await verb(connection, self.stage.space_id, watched_file_id)
 
-        return self._run(act)
+        return self.engine.run(act)
 
     def state(self, watched_file_id: int) -> WatchedFileRow:
         return self.act(watched_file_id, watched_files.fetch_watched_file)
@@ -125,7 +158,7 @@ class Watching:
                 )
                 await FileFetcher(services, asyncio.Event()).drain()
 
-        self._run(drain)
+        self.engine.run(drain)
         self.work()
 
     def work(self) -> None:
@@ -143,21 +176,10 @@ class Watching:
             async with database.connection() as connection:
                 return await list_watched_jobs(connection, self.stage.space_id, watched_file_id, 20)
 
-        return self._run(read)
+        return self.engine.run(read)
 
     def amounts(self) -> list[Decimal]:
         rows = self.stage.connection.execute(
             "SELECT amount FROM spend WHERE space_id = %s ORDER BY date, campaign_id", (self.stage.space_id,)
         )
         return [amount for (amount,) in rows]
-
-    def _run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
-        return asyncio.run(self._with_database(act))
-
-    async def _with_database(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
-        database = Database(self.database_url)
-        await database.open()
-        try:
-            return await act(database)
-        finally:
-            await database.close()
