@@ -163,7 +163,7 @@ def _setting_field(name: str, schema: Mapping[str, Any], values: Mapping[str, An
     if name == "timezone":
         choices = {zone: zone for zone in sorted(zone_names())}
     if choices:
-        choices = {"": "", **choices, **_CHOICES.get(name, {})}
+        choices = {"": "Default" if name == "timezone" else "Detected", **choices, **_CHOICES.get(name, {})}
     return replace(described, choices=tuple(choices.items()), about=_ABOUT.get(name, described.about))
 
 
@@ -187,7 +187,7 @@ def _render(visit: PageVisit, typed: TypedFile, row: WatchedFileRow | None = Non
         "address_kinds": [
             kind for name, kind in ADDRESS_KINDS.items() if name != "file" or _allows_files(visit)
         ],
-        "kinds": KINDS_IN_WORDS,
+        "kinds": {inputs.DEFAULT_KIND: KINDS_IN_WORDS[inputs.DEFAULT_KIND], **KINDS_IN_WORDS},
         "here": visit.path("/spend/watch" if row is None else f"/spend/watched/{row.id}/settings"),
         "connections_path": visit.path("/spend/connections"),
         "once": visit.once(_CREATE.name) if row is None else None,

@@ -17,7 +17,7 @@ REMEDIES: Mapping[str, str] = {
     WatchFault.TOO_LARGE: "Shorten the report, for example to the last 30 days.",
     WatchFault.CONTENT: "Check that the address returns a CSV file and not a page, an archive or a workbook.",
     WatchFault.UNREACHABLE: (
-        "Wait: fetches are repeated automatically. If the server still doesn't answer, check that this server"
-        " can connect to it."
+        "Wait: fetches are repeated automatically. If they keep failing, check that Headwater can connect to"
+        " the address."
     ),
 }
