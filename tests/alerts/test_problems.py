@@ -70,7 +70,7 @@ def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connect
     connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
-    rules = [rule for rule in Rule if rule not in OF_FIGURES and not rule.startswith("spend_")]
+    rules = [rule for rule in Rule if rule not in OF_FIGURES and not rule.startswith(("spend_", "watched_"))]
     assert [alert.kind for alert in found] == rules
     assert [alert.title for alert in found] == [
         "Meta Ads “Shop” connection expired: 2 conversions not sent",
