@@ -79,6 +79,24 @@ def tree(name: str) -> ast.Module:
 
 
 @cache
+def _nodes(name: str) -> list[ast.AST]:
+    """Every part of a module's source."""
+    return list(ast.walk(tree(name)))
+
+
+@cache
+def _nodes_at_top(name: str) -> frozenset[ast.AST]:
+    """What runs when a module is imported, except in its classes."""
+    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return frozenset(
+        node
+        for statement in tree(name).body
+        if not isinstance(statement, later)
+        for node in ast.walk(statement)
+    )
+
+
+@cache
 def all_uses() -> list[Use]:
     """Every pattern of the package. Fails for one in the source that cannot be worked out."""
     found: dict[tuple[str, str, frozenset[str]], Use] = {}
@@ -105,8 +123,7 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, Meta) and value.pattern is not None:
         yield re.compile(value.pattern)
     elif depth and isinstance(value, type) and issubclass(value, Struct):
-        for field in get_type_hints(value, include_extras=True).values():
-            yield from _patterns_in(field, depth - 1)
+        yield from _patterns_of_fields(value, depth - 1)
     elif (depth and get_origin(value) is Annotated) or (depth and isinstance(value, UnionType)):
         yield from _patterns_in(get_args(value), depth - 1)
     elif depth and isinstance(value, tuple | list | set | frozenset):
@@ -115,6 +132,12 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
     elif depth and isinstance(value, dict):
         for each in value.values():  # type: ignore[reportUnknownVariableType]
             yield from _patterns_in(each, depth - 1)
+
+
+@cache
+def _patterns_of_fields(struct: type, depth: int) -> tuple[re.Pattern[Any], ...]:
+    hints = get_type_hints(struct, include_extras=True).values()
+    return tuple(pattern for hint in hints for pattern in _patterns_in(hint, depth))
 
 
 def _methods_of(name: str, variable: str) -> frozenset[str] | None:
@@ -131,7 +154,7 @@ def _calls() -> dict[str, dict[str, set[str]]]:
     """The methods of patterns that are called on variables, by module; under "" in all of them."""
     called: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name in modules():
-        for node in ast.walk(tree(name)):
+        for node in _nodes(name):
             if isinstance(node, ast.Attribute) and node.attr in FUNCTIONS:
                 variable = getattr(node.value, "id", getattr(node.value, "attr", None))
                 if variable is not None:
@@ -141,13 +164,13 @@ def _calls() -> dict[str, dict[str, set[str]]]:
 
 
 def _in_source(name: str) -> Iterator[Use]:
-    for node in ast.walk(tree(name)):
+    for node in _nodes(name):
         if not isinstance(node, ast.Call):
             continue
         function = node.func
         if isinstance(function, ast.Attribute) and _is_name(function.value, "re"):
             methods = frozenset({function.attr} - {"compile"} or {"search"})
-            is_found = function.attr == "compile" and _at_top(name, node)
+            is_found = function.attr == "compile" and node in _nodes_at_top(name)
             if function.attr in FUNCTIONS and not is_found:
                 yield from _worked_out(name, node.args[0], methods, _flags(node))
         for keyword in node.keywords:
@@ -157,17 +180,6 @@ def _in_source(name: str) -> Iterator[Use]:
 
 def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
-
-
-def _at_top(name: str, wanted: ast.Call) -> bool:
-    """Whether a call is at the module's top, where its result is a value that was found."""
-    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return any(
-        node is wanted
-        for statement in tree(name).body
-        if not isinstance(statement, later)
-        for node in ast.walk(statement)
-    )
 
 
 def _flags(node: ast.Call) -> int:
