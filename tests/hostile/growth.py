@@ -133,9 +133,9 @@ def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str |
     if taken > door.slow * FAR and size <= ONCE:
         return f"{taken * 1000:.1f} ms for {size} characters", taken
     if _is_fault(door, taken, before, size):  # once more, with patience
-        pace = _pace()
+        pace = measure_pace()
         taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
-        door = replace(door, slow=door.slow * max(1.0, pace, _pace()))
+        door = replace(door, slow=door.slow * max(1.0, pace, measure_pace()))
         below = max(size // STEP, LEAST_FRESH)
         smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
         if _is_fault(door, taken, smaller, size):
@@ -144,7 +144,7 @@ def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str |
     return None, taken
 
 
-def _pace() -> float:
+def measure_pace() -> float:
     """How many times slower than at rest the machine computes just now."""
     best = float("inf")
     for _ in range(3):
