@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import ClassVar
 
 import msgspec
 import psutil
@@ -37,15 +37,18 @@ TODAY = (datetime.now(UTC) + AHEAD).date()
 
 
 class QuickMeta(PretendMeta):
-    """Selects the rows of a report once, not for each of its pages."""
+    """Sorts the rows of each day once, not for each page."""
+
+    def __init__(self, books: Books) -> None:
+        super().__init__(books)
+        self._days: dict[tuple[date, bool], list[tuple[date, AdPlace, Spent]]] = defaultdict(list)
+        for is_ad in (False, True):
+            for row in super().select(date.min, date.max, is_ad=is_ad):
+                self._days[row[0], is_ad].append(row)
 
     def select(self, first: date, last: date, *, is_ad: bool) -> list[tuple[date, AdPlace, Spent]]:
-        key = first, last, is_ad
-        if key not in self._selected:
-            self._selected = {key: super().select(first, last, is_ad=is_ad)}
-        return self._selected[key]
-
-    _selected: ClassVar[dict[tuple[date, date, bool], list[tuple[date, AdPlace, Spent]]]] = {}
+        days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+        return [row for day in days for row in self._days.get((day, is_ad), ())]
 
 
 class PretendSender:

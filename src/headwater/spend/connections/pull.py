@@ -6,8 +6,9 @@ there, and a repeated report changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -63,6 +64,8 @@ class PullServices:
     """The origin of each platform's API."""
     sealing_key: bytes
     waits: Waits
+    storing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One report is stored at a time: those of a Space would wait for each other inside transactions."""
 
 
 class Pull:
@@ -158,7 +161,7 @@ class Pull:
         as_of = self._now()
         rows = await reports.fetch(days)
         failpoint("spend_pulled")
-        async with self._services.database.transaction(STORE_SECONDS) as connection:
+        async with self._services.storing, self._services.database.transaction(STORE_SECONDS) as connection:
             await leases.lock_leased(connection, self._lease)
             source = reports.platform.name, reports.account.id
             number = await store_rows(connection, self._lease.key, source, (days, rows, as_of))
