@@ -10,8 +10,9 @@ import pytest
 
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.errors import Invalid
-from headwater.http.inputs.account_settings import describe_rule
+from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.account_settings import describe_rule, read_settings
+from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 
 SETTINGS = [
     (name, each) for name, platform in PLATFORMS.items()
@@ -67,3 +68,13 @@ def test_ids_of_events(name: str) -> None:
     assert said.startswith("The event_names.purchase must be the id of a conversion ")
     assert "1 to 20 digits" in said
     assert "[" not in said
+
+
+def test_a_number_as_its_platform_writes_it() -> None:
+    for platform, setting, number in (
+        ("google", "customer_id", "123-456-7890"),
+        ("meta", "ad_account_id", "act_1234567890"),
+    ):
+        kind, errors = SPEND_PLATFORMS[platform], Errors()
+        assert read_settings(kind, {setting: number}, errors, as_text=False)[setting] == "1234567890"
+        assert not errors

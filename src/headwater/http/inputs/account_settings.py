@@ -19,7 +19,9 @@ from headwater.http.inputs.fields import UNPRINTABLE, Schema
 LONGEST_NAME = 255
 LONGEST_SECRET = 16_384
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-_RULE = "rule"
+_RULE, _DIGITS = "rule", "digits"
+_AROUND_DIGITS = re.compile(r"\Aact_|[ -]")
+"""How platforms write a number that their APIs take as digits: `123-456-7890`, `act_2385`."""
 
 
 def matching(pattern: str, rule: str, example: str) -> Meta:
@@ -31,8 +33,8 @@ def matching(pattern: str, rule: str, example: str) -> Meta:
 def digits(least: int, length: int, example: str) -> Meta:
     """Return a rule for a number of digits."""
     count = str(length) if least == length else f"{least} to {length}"
-    rule = f"must be {count} digits and nothing else"
-    return matching(rf"\A[0-9]{{{least},{length}}}\Z", rule, example)
+    meta = matching(rf"\A[0-9]{{{least},{length}}}\Z", f"must be {count} digits and nothing else", example)
+    return Meta(pattern=meta.pattern, examples=meta.examples, extra={**(meta.extra or {}), _DIGITS: True})
 
 
 def code(least: int, length: int, example: str, signs: str = "") -> Meta:
@@ -84,7 +86,7 @@ def read_settings(
             if setting.required:
                 errors[f"settings.{name}"] = [f"The settings.{name} is required."]
             continue
-        value = settings[name]
+        value = _tidy(settings[name], setting.type)
         try:
             values[name] = msgspec.convert(value, setting.type, strict=not as_text)
         except msgspec.ValidationError:
@@ -142,15 +144,29 @@ def refuse_unknown(
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]
 
 
-def describe_rule(setting: Any) -> str:
-    info = inspect.type_info(setting)
+def _tidy(value: object, setting: Any) -> object:
+    """Return a number without the signs around its digits."""
+    if not isinstance(value, str) or _DIGITS not in _unwrap(setting)[1]:
+        return value
+    return _AROUND_DIGITS.sub("", value)
+
+
+def _unwrap(setting: Any) -> tuple[inspect.Type, dict[str, Any]]:
+    """Return a setting's type, without None, and what is noted about it."""
+    info, notes = inspect.type_info(setting), dict[str, Any]()
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):
             info = next(kind for kind in info.types if not isinstance(kind, inspect.NoneType))
-        elif rule := cast("dict[str, str]", info.extra or {}).get(_RULE):  # pyright: ignore[reportUnknownMemberType] - msgspec's
-            return rule
         else:
+            notes |= cast("dict[str, Any]", info.extra or {})  # pyright: ignore[reportUnknownMemberType] - msgspec's
             info = info.type
+    return info, notes
+
+
+def describe_rule(setting: Any) -> str:
+    info, notes = _unwrap(setting)
+    if _RULE in notes:
+        return notes[_RULE]
     match info:
         case inspect.LiteralType(values):
             return f"must be one of {', '.join(sorted(map(str, values)))}."
