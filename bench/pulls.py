@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from headwater.spend.connections.puller import Puller
 from headwater.spend.connections.session import Waits
 from headwater.spend.platforms.registry import PLATFORMS
 
+_ACCOUNT = re.compile("/act_[0-9]+")
 KEY = derive_key("a secret of the benchmark")
 ACCOUNTS, CAMPAIGNS = 5, 500
 """Of one Space, with an ad in each campaign, over 13 months."""
@@ -52,7 +54,7 @@ class QuickMeta(PretendMeta):
 
 
 class PretendSender:
-    """Answers from the books without a network."""
+    """Answers from the same books for every account, without a network."""
 
     def __init__(self, books: Books) -> None:
         self._pretend = QuickMeta(books)
@@ -63,7 +65,7 @@ class PretendSender:
     ) -> EgressResponse:
         del seconds, most_bytes
         self.calls += 1
-        target = call.url.removeprefix("https://pretend.example")
+        target = _ACCOUNT.sub("/act_1234567890", call.url.removeprefix("https://pretend.example"))
         headers = {name.lower(): text for name, text in call.headers.items()}
         answer = self._pretend(Received(call.method, target, headers, call.body, time.monotonic()))
         return EgressResponse(status=answer.status, body=msgspec.json.encode(answer.body))
@@ -127,11 +129,11 @@ async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:
 
 async def _connect(database: Database, spaces: list[int]) -> None:
     async with database.transaction(60) as connection:
-        for space_id in spaces:
+        for number, space_id in enumerate(spaces):
             new = read_new(
                 {
                     "platform": "meta",
-                    "settings": {"ad_account_id": "1234567890"},
+                    "settings": {"ad_account_id": str(1_000_000 + number)},
                     "secrets": {"access_token": TOKEN},
                 }
             )
