@@ -755,6 +755,8 @@ export type TrackPayload = {
   ttp?: string | null;
   scid?: string | null;
   rdt_uuid?: string | null;
+  oppref?: string | null;
+  obref?: string | null;
   profile_field_1?: string | null;
   profile_field_2?: string | null;
   profile_field_3?: string | null;
