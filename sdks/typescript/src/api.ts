@@ -530,7 +530,7 @@ export type DestinationList = {
   data: Array<Destination>;
 };
 
-export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft";
+export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft" | "chatgpt_ads";
 
 export type CreateDestinationBody = {
   platform: Platform2;

@@ -538,7 +538,7 @@ class DestinationList(TypedDict):
 
 
 DestinationPlatform: TypeAlias = Literal[
-    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft"
+    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft", "chatgpt_ads"
 ]
 
 
