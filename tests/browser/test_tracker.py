@@ -110,7 +110,8 @@ def test_prerendering_waits(shop: Shop, page: Page) -> None:
 
 
 def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: BrowserContext) -> None:
-    context.add_cookies([{"name": "_fbp", "value": "fb.1.2", "url": shop.url()}])
+    named = {"_fbp": "fb.1.2", "__oppref": "op-1", "__obref": "ob-1"}
+    context.add_cookies([{"name": name, "value": value, "url": shop.url()} for name, value in named.items()])
     shop.put("/thanks", body=(
         "<script>trk.identify({email: 'Ada@Example.com', first_name: 'Ada'});"
         "trk.track('purchase', {amount: 12.5, order_id: 'o-1'})</script>"
@@ -123,7 +124,7 @@ def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: Brows
     assert sorted(order["order_id"] for order in orders) == ["o-1", "o-2"]
     second = next(order for order in orders if order["order_id"] == "o-2")
     assert (second["url"], second["amount"]) == (shop.url("/thanks"), "12.5")
-    assert second["cookies"] == {"fbp": "fb.1.2"}
+    assert second["cookies"] == {"fbp": "fb.1.2", "oppref": "op-1", "obref": "ob-1"}
     (person,) = shop.of("identify", 1)
     assert (person["email"], person["first_name"]) == ("ada@example.com", "Ada")
     (hit,) = shop.of("hit", 1)

@@ -31,6 +31,7 @@ REAL = {
     "rdt_uuid": ["1795080000123.7d0a3f9e-51c2-4f4e-8a77-0b9a3c1d2e4f"],
     "twclid": ["2-4ixvr2yzabcDEF1234567890", "11qz9kdgmxAbC"],
     "oppref": ["op_AbC123-xyz"],
+    "obref": ["123e4567-e89b-42d3-a456-426614174000"],
     "qclid": ["Qc1-abcDEF_123"],
 }  # fmt: skip
 NOT_ONE = ("", " ", "undefined", "null", "None", "NaN", "(not set)", "(none)", "[object Object]",
@@ -55,7 +56,7 @@ def test_cookies_of_meta(last: str) -> None:
 
 
 def test_every_id_and_cookie_that_is_sent_has_a_form() -> None:
-    ids = "fbclid gclid gbraid wbraid ttclid li_fat_id epik sccid rdt_cid msclkid"
+    ids = "fbclid gclid gbraid wbraid ttclid li_fat_id epik sccid rdt_cid msclkid oppref"
     sent = {*ids.split(), *COOKIES}
     assert sent <= set(FORMS)
     assert set(FORMS) - set(COOKIES) <= set(CLICK_IDS)

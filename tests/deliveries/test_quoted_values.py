@@ -30,6 +30,7 @@ SETTINGS = {
     "pinterest": {"ad_account_id": "1234567890"},
     "snapchat": {"pixel_id": "abc"},
     "microsoft": {"tag_id": "1234567890"},
+    "chatgpt_ads": {"pixel_id": "abc"},
 }
 TABLES = {"deliveries", "delivery_attempts", "destinations"}
 

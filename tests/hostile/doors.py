@@ -45,7 +45,8 @@ from headwater.events.touchpoints.classification import read_touch
 from headwater.events.updates import read_change as read_amount
 from headwater.forwarding.deliveries.sent_values import _query_values as query_values
 from headwater.forwarding.destinations.inputs import read_new
-from headwater.forwarding.platforms.identifiers import meta_name, read_phone
+from headwater.forwarding.platforms.chatgpt_ads import _find_custom_name
+from headwater.forwarding.platforms.identifiers import meta_name, openai_name, read_phone
 from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.errors import Invalid
@@ -100,6 +101,7 @@ from tests.hostile.link_doors import LINK_DOORS
 from tests.hostile.site_doors import SITE_DOORS
 from tests.hostile.spend_doors import SPEND_JSON_DOORS, SPEND_TEXT_DOORS
 from tests.hostile.test_reports import SITE, browser
+from tests.platforms.examples import BARE
 
 KB, MB = 1024, 1024 * 1024
 URL = 64 * KB
@@ -287,6 +289,8 @@ TEXT_DOORS = [
     Door("passwords", normal_password, 64 * KB),
     Door("identifiers.read_phone", lambda text: read_phone(text, "FR"), KB),
     Door("identifiers.names", lambda text: (meta_name(text), split_name(text)), KB),
+    Door("identifiers.openai_name", openai_name, KB),
+    Door("chatgpt_ads.custom_name", lambda text: _find_custom_name(text, BARE), KB),
     Door("clients.name", lambda text: check_client_name(text, "Headwater"), 120),
     Door("redirects", read_redirect, URL),
     Door("oauth.parameters", lambda text: read_parameters(text.encode()), URL),

@@ -41,7 +41,7 @@ CONVERSION = Conversion(
     ip=INPUT["ip"],
     user_agent=INPUT["user_agent"],
     consent=AdConsent(ad_user_data=True, ad_personalization=True),
-    cookies={name.removeprefix("_"): value for name, value in CONTEXT["cookies"].items()},
+    cookies={name.lstrip("_"): value for name, value in CONTEXT["cookies"].items()},
     click=Click(
         touchpoint_id=1,
         occurred_at=CONTEXT["click_time_ms"],

@@ -23,6 +23,7 @@ CONFIRMED = {
     },
     "snapchat": {"status": "OK", "reason": "Events have been processed."},
     "microsoft": {"eventsReceived": 2, "traceId": "t"},
+    "chatgpt_ads": {"accepted_events": 2},
 }  # fmt: skip
 UNPUBLISHED = {"reddit", "snapchat"}
 """Of these only that it is an object with something in it."""
@@ -59,10 +60,10 @@ def test_one_that_linkedin_created() -> None:
     assert PLATFORMS["linkedin"].classify(answer(201), 1) == CallAccepted()
 
 
-@pytest.mark.parametrize("name", ["meta", "microsoft", "pinterest"])
+@pytest.mark.parametrize("name", ["meta", "microsoft", "pinterest", "chatgpt_ads"])
 def test_fewer_than_were_sent(name: str) -> None:
     member = {"meta": "events_received", "microsoft": "eventsReceived",
-              "pinterest": "num_events_processed"}[name]  # fmt: skip
+              "pinterest": "num_events_processed", "chatgpt_ads": "accepted_events"}[name]  # fmt: skip
     assert isinstance(PLATFORMS[name].classify(answer(200, {member: 1}), 2), Bisect)
     assert isinstance(PLATFORMS[name].classify(answer(200, {member: 0}), 1), CallRefused)
     assert isinstance(PLATFORMS[name].classify(answer(200, {member: True}), 1), CallDeferred)

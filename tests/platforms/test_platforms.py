@@ -57,7 +57,7 @@ def sample(platform: Platform) -> Destination:
 @EVERY
 def test_it_works(platform: Platform) -> None:
     """A platform is told of whole: nothing of it has to be looked up elsewhere."""
-    assert re.fullmatch(r"[a-z]+", platform.name)
+    assert re.fullmatch(r"[a-z]+(_ads)?", platform.name)
     assert platform.url.startswith("https://")
     assert not platform.url.endswith("/")
     assert platform.sources
@@ -79,11 +79,11 @@ MAYBE = st.none() | TEXT
 IDS = st.dictionaries(
     st.sampled_from(
         ["fbclid", "gclid", "gbraid", "wbraid", "ttclid", "li_fat_id", "epik", "sccid", "rdt_cid",
-         "msclkid"]
+         "msclkid", "oppref"]
     ),
     TEXT,
 )  # fmt: skip
-COOKIES = st.dictionaries(st.sampled_from(["fbp", "fbc", "ttp", "scid", "rdt_uuid"]), TEXT)
+COOKIES = st.dictionaries(st.sampled_from(["fbp", "fbc", "ttp", "scid", "rdt_uuid", "oppref", "obref"]), TEXT)
 MOMENTS = st.integers(0, 4_000_000_000_000)
 AGREED = st.sampled_from([None, True, False])
 CONVERSIONS = st.builds(

@@ -25,6 +25,7 @@ BODIES = st.binary(max_size=60) | st.sampled_from([
     b"", b"{}", b"[]", b"null", b"1", b'"text"', b"<html></html>", b"[" * 2000,
     b'{"error": "text"}', b'{"error": {"details": [{"index": 1e400}]}}', b'{"events": [{}, 1]}',
     b'{"status": 7}', b'{"code": "x", "message": [1]}', b'{"error": {"fields": "all"}}',
+    b'{"accepted_events": "2"}', b'{"error": {"param": "events[0]"}}', b'{"error": {"errors": {}}}',
     b'{"eventsReceived": "2"}', b'{"num_events_processed": true}', b'{"invalid_events": [1, 2]}',
 ])  # fmt: skip
 

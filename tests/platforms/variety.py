@@ -64,8 +64,9 @@ def conversions() -> st.SearchStrategy[Conversion]:
         state=_marked("QQstate"),
         country=st.sampled_from([None, "US", "DE"]),
     )
-    ids = st.dictionaries(st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid"]), st.just("QQclick"))
-    cookies = st.dictionaries(st.sampled_from(["scid", "rdt_uuid"]), st.just("QQcookie"))
+    click_ids = st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid", "oppref"])
+    ids = st.dictionaries(click_ids, st.just("QQclick"))
+    cookies = st.dictionaries(st.sampled_from(["scid", "rdt_uuid", "oppref", "obref"]), st.just("QQcookie"))
     return st.builds(
         Conversion,
         event_id=st.just(1),

@@ -530,7 +530,7 @@ export type DestinationList = {
   data: Array<Destination>;
 };
 
-export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft";
+export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft" | "chatgpt_ads";
 
 export type CreateDestinationBody = {
   platform: Platform2;
@@ -755,6 +755,8 @@ export type TrackPayload = {
   ttp?: string | null;
   scid?: string | null;
   rdt_uuid?: string | null;
+  oppref?: string | null;
+  obref?: string | null;
   profile_field_1?: string | null;
   profile_field_2?: string | null;
   profile_field_3?: string | null;

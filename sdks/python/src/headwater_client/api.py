@@ -538,7 +538,7 @@ class DestinationList(TypedDict):
 
 
 DestinationPlatform: TypeAlias = Literal[
-    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft"
+    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft", "chatgpt_ads"
 ]
 
 
@@ -983,6 +983,8 @@ class TrackPayload(TypedDict):
     ttp: NotRequired[str | None]
     scid: NotRequired[str | None]
     rdt_uuid: NotRequired[str | None]
+    oppref: NotRequired[str | None]
+    obref: NotRequired[str | None]
     profile_field_1: NotRequired[str | None]
     profile_field_2: NotRequired[str | None]
     profile_field_3: NotRequired[str | None]

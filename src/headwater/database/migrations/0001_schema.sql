@@ -664,7 +664,7 @@ CREATE TABLE touchpoints (
     source_rule text NOT NULL,
     url text,
     referrer_host text,
-    -- The ad platforms' cookies in the browser: fbp, fbc, ttp, scid, rdt_uuid.
+    -- The ad platforms' cookies in the browser: fbp, fbc, ttp, scid, rdt_uuid, oppref, obref.
     cookies jsonb,
     -- What the pipeline noticed of one that was sent, e.g. an identifier ignored as junk.
     warnings text[],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid")
-"""First-party cookies of ad platforms, without the leading underscore."""
+COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid", "oppref", "obref")
+"""First-party cookies of ad platforms, without leading underscores."""
 
 
 class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import unicodedata
 from collections.abc import Callable
 
@@ -19,6 +20,7 @@ from headwater.http.inputs.emails import parse_written_email
 _HASH = re.compile(r"[0-9A-Fa-f]{64}")
 _GOOGLE_MAIL = frozenset({"gmail.com", "googlemail.com"})
 _LONGEST_PHONE = 64
+_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 Form = Callable[[str], str | None]
 """Returns the text to hash, or None."""
@@ -110,6 +112,11 @@ def meta_name(text: str) -> str | None:
 def google_name(text: str) -> str | None:
     """Normalize for Google and TikTok: trimmed, lower case."""
     return text.strip().lower() or None
+
+
+def openai_name(text: str) -> str | None:
+    """Return lower case without spaces and ASCII punctuation; other signs stay."""
+    return "".join(text.lower().split()).translate(_ASCII_PUNCTUATION) or None
 
 
 def meta_place(text: str) -> str | None:

@@ -89,6 +89,8 @@ class _Fields(Identification, frozen=True, kw_only=True):
     ttp: Identifier = None
     scid: Identifier = None
     rdt_uuid: Identifier = None
+    oppref: Annotated[str, Meta(max_length=1024)] | None = None
+    obref: Identifier = None
 
 
 def slot_type(slot: int) -> Any:

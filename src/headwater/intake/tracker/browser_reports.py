@@ -22,7 +22,7 @@ from headwater.sources.addresses import read_address
 MAX_ITEMS = 50
 MAX_AGO = 7 * 86_400_000
 """A week: how long browsers keep unsent items, in milliseconds."""
-LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
+LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024, "oppref": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{1,8}){0,4})")

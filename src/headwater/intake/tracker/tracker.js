@@ -367,9 +367,9 @@
       const ads = choice && typeof choice === 'object' ? choice : {};
       const cookies = {};
       const age = (at) => Math.min(Math.max(0, now() - at) || 0, MAX_AGE);
-      each(['fbp', 'fbc', 'ttp', 'scid', 'rdt_uuid'], (name) => {
-        const value = ads.ad_user_data !== false && readCookie('_' + name);
-        if (value && value.length <= MAX_COOKIE) cookies[name] = value;
+      each(['_fbp', '_fbc', '_ttp', '_scid', '_rdt_uuid', '__oppref', '__obref'], (name) => {
+        const value = ads.ad_user_data !== false && readCookie(name);
+        if (value && value.length <= MAX_COOKIE) cookies[name.replace(/^_+/, '')] = value;
       });
       const known = trkToken();
       const head = json({
