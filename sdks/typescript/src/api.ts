@@ -504,7 +504,10 @@ export type Destination = {
   status_reason: string | null;
   /** Whether to also send events without a credited touchpoint of the platform. */
   all_events: boolean;
+  /** Without `api_version` unless one was chosen. */
   settings: Record<string, unknown>;
+  /** The version of the platform's API in use; null if it has none. */
+  api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;
   /** By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent. */
@@ -1731,7 +1734,10 @@ export type SpendConnection = {
   status: Status4;
   /** Null before the first pull. */
   account: SpendAccount | null;
+  /** Without `api_version` unless one was chosen. */
   settings: Record<string, unknown>;
+  /** The version of the platform's API in use; null if it has none. */
+  api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;
   is_pulling: boolean;

@@ -157,6 +157,7 @@ def _as_text(row: Row) -> str:
         ("status", row["status"]),
         ("account", account and f"{account['name']} ({account['id']}), {account['currency']}"),
         ("time zone", account and account["timezone"]),
+        ("API version", row["api_version"]),
         ("last pull", row["pulled_at"]),
         ("next pull", row["next_pull_at"]),
         ("history", f"{row['history_share']:.0%}"),

@@ -204,9 +204,9 @@ class SpendPlatform(AccountKind, ABC):
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
         """Fetch the rows of some days. Days without spend may have no row."""
 
-    def version_of(self, settings: Any) -> str | None:
-        """Return the version of the API that an account's settings choose."""
-        return getattr(settings, "api_version", None)
+    def find_version_end(self, version: str) -> date | None:
+        """Return the last day of a version of the API, as far as it is published."""
+        return self.versions.get(version)
 
 
 _BY_STATUS = {
