@@ -87,7 +87,13 @@ class Pause(NamedTuple):
     seconds: float
 
 
-Exchange = Generator[EgressRequest | Pause, Any, Result]
+class Listed(NamedTuple):
+    """Yielded for a page of a list, such as an account's ads: reports of the same pull share the answer."""
+
+    request: EgressRequest
+
+
+Exchange = Generator[EgressRequest | Pause | Listed, Any, Result]
 
 
 class FaultCause(StrEnum):

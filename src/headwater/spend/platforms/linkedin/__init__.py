@@ -26,6 +26,7 @@ from headwater.spend.platforms.platform import (
     Exchange,
     Fault,
     Level,
+    Listed,
     PullLimits,
     ReportRequest,
     SpendAccount,
@@ -166,9 +167,8 @@ def _list(credentials: Credentials, kind: str, query: str) -> Exchange[list[Item
     items: list[Item] = []
     token = ""
     while True:
-        body = yield EgressRequest(
-            url=f"{url}&{size}{token}", method="GET", headers={"X-RestLi-Method": "FINDER"}
-        )
+        headers = {"X-RestLi-Method": "FINDER"}
+        body = yield Listed(EgressRequest(url=f"{url}&{size}{token}", method="GET", headers=headers))
         items += objects(body["elements"])
         following = get_nested(body, "metadata", "nextPageToken")
         if not following:
