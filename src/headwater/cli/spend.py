@@ -63,6 +63,7 @@ async def connect(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         borrowed = {}
         if arguments.destination is not None:
+            body["destination_id"] = arguments.destination
             ids = arguments.space, arguments.destination
             borrowed = await lend_secrets(connection, *ids, arguments.platform, key)
         new = read_new(body, borrowed, as_text=True)

@@ -1311,6 +1311,8 @@ CREATE TABLE spend_connections (
     -- The platform's tokens as one JSON object, encrypted, and their names.
     secrets bytea,
     secret_names text[] NOT NULL DEFAULT '{}',
+    -- The destination whose tokens were copied; NULL if they were entered for the connection.
+    lender_id bigint,
     created_at timestamptz NOT NULL DEFAULT now(),
     -- The account as its platform describes it; NULL before the first pull.
     account_id text,
