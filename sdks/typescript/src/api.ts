@@ -1586,6 +1586,8 @@ export type SpendDifference = {
   platform_conversions: number;
   platform_revenue: number;
   is_stored: boolean;
+  /** What the platform changed, and when it was pulled; null otherwise. */
+  restatement: string | null;
 };
 
 export type SpendCause = {

@@ -1853,6 +1853,8 @@ class SpendDifference(TypedDict):
     platform_conversions: float
     platform_revenue: float
     is_stored: bool
+    restatement: str | None
+    """What the platform changed, and when it was pulled; null otherwise."""
 
 
 class SpendCause(TypedDict):

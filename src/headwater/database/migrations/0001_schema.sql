@@ -1185,6 +1185,8 @@ CREATE TABLE new_rows (
     made_at timestamptz NOT NULL DEFAULT now(),
     event_ids bytea NOT NULL,
     touchpoint_ids bytea NOT NULL,
+    -- When a connection asked its platform for the spend that the change stored; NULL for other changes.
+    pulled_at timestamptz,
     PRIMARY KEY (space_id, revision)
 );
 
