@@ -232,10 +232,7 @@ def _render(
         "anyway": ANYWAY,
         "needed": [field for field in fields if field.group is FieldGroup.ACCOUNT],
         "advanced": [field for field in fields if field.group is not FieldGroup.ACCOUNT],
-        # A browser doesn't send a form with an empty required field that it hides.
-        "secrets": [
-            replace(each, required=each.required and not lenders) for each in secret_fields(platform)
-        ],
+        "secrets": secret_fields(platform),
         "lenders": lenders,
         "lender": typed.lender if typed.lender is not None else str(lenders[0].id) if lenders else "",
         "base": visit.path("/spend/connections"),
