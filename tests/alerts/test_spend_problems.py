@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import psycopg
 import pytest
@@ -79,6 +79,14 @@ def test_a_version_that_ends(
     put(stage, pulled_at=NOW)
     put(stage, pulled_at=NOW, settings='{"ad_account_id": "1", "api_version": "v25.0"}')
     assert [alert.kind for alert in listed()] == [Rule.SPEND_API_VERSION] * is_near
+
+
+def test_versions_that_the_rules_of_a_platform_end() -> None:
+    """A version of LinkedIn's is available for a year, whichever an owner chose."""
+    assert PLATFORMS["linkedin"].find_version_end("202606") == date(2027, 6, 1)
+    assert PLATFORMS["linkedin"].find_version_end("202512") == date(2026, 12, 1)
+    assert PLATFORMS["google"].find_version_end("v22") == date(2026, 10, 7)
+    assert PLATFORMS["meta"].find_version_end("v25.0") is None  # none is published
 
 
 def test_other_spaces_stay_out(

@@ -87,6 +87,59 @@ def test_a_refused_account_can_be_saved_anyway(owner: Person, space_id: int) -> 
 
 
 @pytest.fixture
+def destination(owner: Person, space_id: int) -> int:
+    """A destination at Meta, whose token may also read ads."""
+    path = f"/console/spaces/{space_id}/platforms/connect/meta"
+    account = {"name": "Shop pixel", "settings.pixel_id": "1234567890123456", "secrets.access_token": TOKEN}
+    page = owner.browser.fill(path, path, **account)
+    return int(str(page.url).partition("/platforms/")[2].partition("/")[0])
+
+
+def test_a_destination_lends_its_token(
+    owner: Person, space_id: int, destination: int, connection: psycopg.Connection
+) -> None:
+    """It is offered, checked and used; the page names it until another token is entered."""
+    new = owner.browser.get(f"{base(space_id)}/connect/meta").text
+    assert "Use the token of Shop pixel" in text_of(new)
+    page = connect(owner, space_id, **{"secrets.access_token": "ignored", "destination_id": f"{destination}"})
+    assert "Starting" in page
+    assert "Shop pixel" in page
+    (row,) = connection.execute(
+        "SELECT id, lender_id, secret_names FROM spend_connections WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    assert row[1:] == (destination, ["access_token"])
+    path = f"{base(space_id)}/{row[0]}"
+    owner.browser.fill(f"{path}/settings", f"{path}/settings", name="Another name")
+    assert "Shop pixel" in owner.browser.get(path).text
+    owner.browser.fill(f"{path}/settings", f"{path}/settings", **{"secrets.access_token": TOKEN})
+    assert "Shop pixel" not in owner.browser.get(path).text
+
+
+@pytest.mark.usefixtures("destination")
+def test_another_token_than_the_destinations(
+    owner: Person, space_id: int, connection: psycopg.Connection
+) -> None:
+    assert "Shop pixel" not in connect(owner, space_id, destination_id="")
+    assert connection.execute(
+        "SELECT lender_id FROM spend_connections WHERE space_id = %s", (space_id,)
+    ).fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize("change", ["status = 'held'", "secret_names = '{}'", "platform = 'tiktok'"])
+def test_a_token_that_cannot_be_used_is_not_offered(
+    owner: Person, space_id: int, destination: int, connection: psycopg.Connection, change: str
+) -> None:
+    connection.execute(f"UPDATE destinations SET {change} WHERE id = %s", (destination,))
+    assert "the token of" not in owner.browser.get(f"{base(space_id)}/connect/meta").text
+
+
+@pytest.mark.parametrize("typed", ["999", "x", "\u0661"])
+def test_a_destination_that_is_not_there_lends_nothing(owner: Person, space_id: int, typed: str) -> None:
+    connect(owner, space_id, destination_id=typed)
+    assert "No ad account is connected" in owner.browser.get(base(space_id)).text
+
+
+@pytest.fixture
 def held(connection: psycopg.Connection, space_id: int) -> int:
     """A connection whose token has expired."""
     fault = {"fault": "token", "fault_message": "Session has expired", "failures": 1}

@@ -54,6 +54,7 @@ def test_it_works(api: Api) -> None:
         "id": made["id"], "platform": NAME, "name": "Shop", "status": "active",
         "status_reason": None, "all_events": False,
         "settings": {"pixel_id": PIXEL, "test_code": None, "strict": False},
+        "api_version": None,
         "secrets": ["token"], "event_names": {"contact": "Contact", "purchase": None},
         "warnings": [COLLAPSED],
         "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "failed": 0, "expired": 0,

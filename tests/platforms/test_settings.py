@@ -11,8 +11,9 @@ import pytest
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.errors import Errors, Invalid
-from headwater.http.inputs.account_settings import describe_rule, read_settings
-from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
+from headwater.http.inputs.account_kinds import VERSION, AccountKind
+from headwater.http.inputs.account_settings import describe_rule, read_settings, settings_schema
+from headwater.spend.platforms.registry import PLATFORMS as SPEND
 
 SETTINGS = [
     (name, each) for name, platform in PLATFORMS.items()
@@ -41,6 +42,30 @@ def test_it_works() -> None:
     assert found["settings.data_processing_state"] == (
         "The settings.data_processing_state must be a whole number from 0 to 9999."
     )
+
+
+@pytest.mark.parametrize(
+    "kind", [*PLATFORMS.values(), *SPEND.values()], ids=lambda kind: type(kind).__module__
+)
+def test_only_a_chosen_version_is_stored(kind: AccountKind) -> None:
+    """Of other settings the defaults are stored. An empty version in a form is none."""
+    schema = settings_schema(kind)
+    required = {name: schema["properties"][name]["examples"][0] for name in schema.get("required", ())}
+    stored = read(kind, {**required, VERSION: ""}, as_text=True)
+    assert {*stored, VERSION} == schema["properties"].keys()
+    assert VERSION not in stored
+    version = kind.find_version(stored)
+    assert version == msgspec.convert(stored, kind.settings).api_version
+    chosen = read(kind, {**stored, VERSION: version})
+    assert chosen == {**stored, VERSION: version}
+    assert kind.find_version(chosen) == version
+
+
+def read(kind: AccountKind, settings: dict[str, Any], *, as_text: bool = False) -> dict[str, Any]:
+    errors = Errors()
+    stored = read_settings(kind, settings, errors, as_text=as_text)
+    assert not errors
+    return stored
 
 
 @EVERY
@@ -75,6 +100,6 @@ def test_a_number_as_its_platform_writes_it() -> None:
         ("google", "customer_id", "123-456-7890"),
         ("meta", "ad_account_id", "act_1234567890"),
     ):
-        kind, errors = SPEND_PLATFORMS[platform], Errors()
+        kind, errors = SPEND[platform], Errors()
         assert read_settings(kind, {setting: number}, errors, as_text=False)[setting] == "1234567890"
         assert not errors

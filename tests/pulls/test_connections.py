@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from headwater.base.egress.client import Egress
@@ -47,7 +48,7 @@ def test_it_works(api: Api) -> None:
     assert made.pop("next_pull_at").endswith("Z")
     assert made == {
         "id": made["id"], "platform": "meta", "name": "Shop", "status": "active", "account": None,
-        "settings": {"ad_account_id": "1234567890", "api_version": "v26.0"},
+        "settings": {"ad_account_id": "1234567890"}, "api_version": "v26.0",
         "secrets": ["access_token"], "is_pulling": False, "pulled_at": None, "failing_since": None,
         "fault": None, "message": None, "remedy": None, "history_from": None, "history_until": None,
         "history_share": 0.0,
@@ -64,6 +65,31 @@ def test_it_works(api: Api) -> None:
     assert api.send("DELETE", path).json() == {"message": "Connection deleted."}
     assert api.send("DELETE", path).status_code == 404
     assert api.get("/spend/connections").json() == {"data": []}
+
+
+def test_an_update_moves_connections_without_a_version_of_their_own(
+    api: Api, pulls: Pulls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chosen version stays, until it is taken out of the settings."""
+    unset = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
+    settings = {"ad_account_id": "1234567890", "api_version": "v26.0"}
+    chosen = create(api, settings=settings)
+    path = f"/spend/connections/{chosen['id']}"
+    api.send("POST", f"{path}/pause")
+    meta = type(PLATFORMS["meta"])
+    newer = msgspec.defstruct("NewerSettings", [("api_version", str, "v27.0")], bases=(meta.settings,))
+    monkeypatch.setattr(meta, "settings", newer)
+    with FakePlatform(otherwise=error(100, "refused")) as platform:
+        pulls.urls["meta"] = platform.url
+        pulls.pull_later(unset, days=1)
+        targets = [request.target for request in platform.requests]
+    assert targets
+    assert all(target.startswith("/v27.0/") for target in targets)
+    assert api.get(f"/spend/connections/{unset}").json()["api_version"] == "v27.0"
+    shown = api.get(path).json()
+    assert (shown["api_version"], shown["settings"]) == ("v26.0", settings)
+    del settings["api_version"]
+    assert api.send("PUT", path, json={"settings": settings}).json()["api_version"] == "v27.0"
 
 
 def test_platforms(api: Api) -> None:

@@ -34,3 +34,4 @@ def test_it_works(pulls: Pulls, api: Api) -> None:
     (row,) = changes["causes"]["spend_replacements"]["largest_rows"]
     assert (row["date"], row["platform"], row["campaign_id"]) == (str(DAY), "meta", "13")
     assert (row["amount"], row["currency"], row["is_stored"]) == (-12.4, "EUR", True)
+    assert all(words in row["restatement"] for words in ("Meta", "12.40 EUR", "Tuesday", "18:00"))

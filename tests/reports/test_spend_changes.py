@@ -85,6 +85,7 @@ def test_it_works(api: Api) -> None:
     assert (replaced["date"], replaced["campaign_id"], replaced["amount"]) == (
         "2025-10-07", "4711", 15,
     )  # fmt: skip
+    assert replaced["restatement"] is None  # no pull reported it
     assert answer["causes"]["spend_imports"]["rows"] == 1
 
 

@@ -504,7 +504,10 @@ export type Destination = {
   status_reason: string | null;
   /** Whether to also send events without a credited touchpoint of the platform. */
   all_events: boolean;
+  /** Without `api_version` unless one was chosen. */
   settings: Record<string, unknown>;
+  /** The version of the platform's API in use; null if it has none. */
+  api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;
   /** By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent. */
@@ -1585,6 +1588,8 @@ export type SpendDifference = {
   platform_conversions: number;
   platform_revenue: number;
   is_stored: boolean;
+  /** What the platform changed, and when it was pulled; null otherwise. */
+  restatement: string | null;
 };
 
 export type SpendCause = {
@@ -1733,7 +1738,10 @@ export type SpendConnection = {
   status: Status4;
   /** Null before the first pull. */
   account: SpendAccount | null;
+  /** Without `api_version` unless one was chosen. */
   settings: Record<string, unknown>;
+  /** The version of the platform's API in use; null if it has none. */
+  api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;
   is_pulling: boolean;

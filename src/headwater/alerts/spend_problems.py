@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -77,12 +76,8 @@ def _find_version(row: _Connection) -> tuple[str | None, date | None]:
     platform = registry.PLATFORMS.get(row.platform)
     if platform is None:
         return None, None
-    try:
-        settings = msgspec.convert(row.settings, platform.settings)
-    except msgspec.ValidationError:
-        return None, None
-    version = platform.version_of(settings)
-    return version, None if version is None else platform.versions.get(version)
+    version = platform.find_version(row.settings)
+    return version, None if version is None else platform.find_version_end(version)
 
 
 def _name(row: _Connection) -> str:

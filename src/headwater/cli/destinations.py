@@ -237,6 +237,7 @@ def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
     forwards = "all events" if destination["all_events"] else (f"events credited to {', '.join(sources)}")
     facts = [
         ("status", destination["status"]),
+        ("API version", destination["api_version"]),
         ("reason", destination["status_reason"]),
         ("waits until", destination["wait_until"]),
         ("tested", _tested(destination)),

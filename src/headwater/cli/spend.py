@@ -63,6 +63,7 @@ async def connect(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         borrowed = {}
         if arguments.destination is not None:
+            body["destination_id"] = arguments.destination
             ids = arguments.space, arguments.destination
             borrowed = await lend_secrets(connection, *ids, arguments.platform, key)
         new = read_new(body, borrowed, as_text=True)
@@ -157,6 +158,7 @@ def _as_text(row: Row) -> str:
         ("status", row["status"]),
         ("account", account and f"{account['name']} ({account['id']}), {account['currency']}"),
         ("time zone", account and account["timezone"]),
+        ("API version", row["api_version"]),
         ("last pull", row["pulled_at"]),
         ("next pull", row["next_pull_at"]),
         ("history", f"{row['history_share']:.0%}"),

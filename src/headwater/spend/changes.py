@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from typing import NamedTuple
 
 from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
@@ -46,6 +46,9 @@ class ChangedSpend(NamedTuple):
     row: LedgerRow
     """With the difference as its figures."""
     is_stored: bool
+    revision: int
+    pulled_at: datetime | None = None
+    """When a connection asked its platform, if that restated the row."""
 
 
 class TooManyChangesError(Exception):
@@ -105,7 +108,7 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
     rows_before = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
     before = list(break_down(rows_before.values()))
     changes.start += before
-    for _, cause, rows in _steps(versions, numbers):
+    for number, cause, rows in _steps(versions, numbers):
         share = changes.causes.setdefault(cause, SpendShare())
         for row in rows:
             former = rows_before.pop(row[:5], None)
@@ -113,7 +116,7 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
             if not gone:
                 rows_before[row[:5]] = row
             difference = _minus(NOTHING if gone else row.figures, former)
-            share.rows.append(ChangedSpend(row._replace(figures=difference), not gone))
+            share.rows.append(ChangedSpend(row._replace(figures=difference), not gone, number))
         after = list(break_down(rows_before.values()))
         share.gone += set(before) - set(after)
         share.new += set(after) - set(before)

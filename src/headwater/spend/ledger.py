@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -61,6 +61,22 @@ async def put_figures(
         for index, row in enumerate(spend)
     ]
     await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
+
+
+async def put_pulled(
+    connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow], pulled_at: datetime
+) -> None:
+    """Store rows that a pull got, without their names."""
+    await put_figures(connection, space_id, spend, pulled_at)
+    await connection.execute(queries["note_pulled"], {"space_id": space_id, "pulled_at": pulled_at})
+
+
+async def find_pulls(
+    connection: AsyncConnection, space_id: int, revisions: Collection[int]
+) -> dict[int, datetime]:
+    """Return when the spend of some changes was pulled, without changes of other origins."""
+    bound = {"space_id": space_id, "revisions": list(revisions)}
+    return dict(await fetch_all(connection, queries["pulls"], bound))
 
 
 async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:

@@ -82,9 +82,10 @@ class PretendLinkedIn:
         items = self._items(kind)
         query = parse_qs(urlsplit(target).query)
         start = int(unquote(query.get("pageToken", ["0"])[0]))
-        page: dict[str, Any] = {"elements": items[start : start + self.page_size], "metadata": {}}
-        if start + self.page_size < len(items):
-            page["metadata"]["nextPageToken"] = str(start + self.page_size)
+        end = start + min(self.page_size, int(query["pageSize"][0]))
+        page: dict[str, Any] = {"elements": items[start:end], "metadata": {}}
+        if end < len(items):
+            page["metadata"]["nextPageToken"] = str(end)
         return page
 
     def _items(self, kind: str) -> list[dict[str, Any]]:

@@ -59,8 +59,8 @@ def test_history_that_continues_when_its_first_days_are_gone(pulls: Pulls) -> No
     books = fill(Books(), TODAY, days=100)
     pretend = PretendPinterest(books)
     pretend.oldest = TODAY - timedelta(days=89)
-    # The account, the last days, and one part of the history are answered.
-    outage = interrupt(pretend, error(500, 0, "Internal error"), after=9)
+    # The account, the last days with both lists, and one part of the history are answered.
+    outage = interrupt(pretend, error(500, 0, "Internal error"), after=7)
     with served(pulls, PINTEREST, outage):
         connection = PINTEREST.connect(pulls)
         pulls.pull()

@@ -512,6 +512,9 @@ class Destination(TypedDict):
     all_events: bool
     """Whether to also send events without a credited touchpoint of the platform."""
     settings: dict[str, Any]
+    """Without `api_version` unless one was chosen."""
+    api_version: str | None
+    """The version of the platform's API in use; null if it has none."""
     secrets: list[str]
     """The names of its secrets."""
     event_names: dict[str, str | None]
@@ -1852,6 +1855,8 @@ class SpendDifference(TypedDict):
     platform_conversions: float
     platform_revenue: float
     is_stored: bool
+    restatement: str | None
+    """What the platform changed, and when it was pulled; null otherwise."""
 
 
 class SpendCause(TypedDict):
@@ -2004,6 +2009,9 @@ class SpendConnection(TypedDict):
     account: SpendAccount | None
     """Null before the first pull."""
     settings: dict[str, Any]
+    """Without `api_version` unless one was chosen."""
+    api_version: str | None
+    """The version of the platform's API in use; null if it has none."""
     secrets: list[str]
     """The names of its secrets."""
     is_pulling: bool

@@ -39,6 +39,7 @@ from headwater.reports.query import Group
 from headwater.reports.questions.period_spend import MILLIONTHS
 from headwater.reports.questions.spend import read_spend_query
 from headwater.spend.changes import ChangedSpend
+from headwater.spend.restatements import describe_restatement
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
 _GROUPS = {group: name for group, name in GROUPS.items() if group in SPLIT_GROUPS}
@@ -134,6 +135,7 @@ async def show_spend_changes(request: Request) -> Response:
         words=WORDS,
         labels=page.space.event_labels,
         place_title=place_title,
+        describe_restatement=describe_restatement,
         format_change_amount=format_change_amount,
         csv=page.view.link(f"{page.path}.csv", **also),
     )

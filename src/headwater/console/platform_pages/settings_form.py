@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from headwater.console.forms import PostedForm
 from headwater.http.errors import Errors
-from headwater.http.inputs.account_kinds import AccountKind
+from headwater.http.inputs.account_kinds import VERSION, AccountKind
 from headwater.http.inputs.account_settings import settings_schema
 
 SETTING, SECRET = "settings.", "secrets."
@@ -120,14 +120,18 @@ def describe_field(
     empty: list[Any] = []
     allowed: list[Any] = next((kind["enum"] for kind in kinds if "enum" in kind), empty)
     examples: list[Any] = next((kind["examples"] for kind in kinds if "examples" in kind), [""])
-    value = values.get(name, schema.get("default"))
+    about, value = str(schema.get("description", "")), values.get(name, schema.get("default"))
     is_switch, is_list = schema.get("type") == "boolean", schema.get("type") == "array"
-    if is_list:
+    if name == VERSION:
+        # A typed default would be stored, and would keep the account at this version.
+        about += f" Empty: {schema['default']}, and newer versions after updates."
+        value = values.get(name)
+    elif is_list:
         value = "\n".join(value or ())
     return SettingField(
         SETTING + name,
         make_label(name),
-        str(schema.get("description", "")),
+        about,
         str(examples[0]),
         group,
         needed,

@@ -4,7 +4,7 @@ account is saved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -36,12 +36,13 @@ from headwater.console.visits import (
 )
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.endpoints.services import Services
+from headwater.forwarding.destinations.destinations import DestinationRow, lend_secrets, list_destinations
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.connections import connections
 from headwater.spend.connections.check import SpendConnectionCheck, check_credentials
 from headwater.spend.connections.connections import ConnectionRow
-from headwater.spend.connections.inputs import ConnectionChange, read_new
+from headwater.spend.connections.inputs import ConnectionChange, can_lend, read_destination_id, read_new
 from headwater.spend.platforms.origins import find_urls
 from headwater.spend.platforms.platform import Credentials, SpendPlatform
 from headwater.spend.platforms.registry import PLATFORMS
@@ -50,6 +51,8 @@ _CONNECT = SentForm("spend account", Permission.CHANGE_SETTINGS, once=True)
 _CHANGE = SentForm("spend account", Permission.CHANGE_SETTINGS)
 _NEW_PAGES = SpacePages("/spend/connections/connect/{platform}")
 _PAGES = SpacePages("/spend/connections/{connection_id}")
+LENDER = "destination_id"
+"""The field for the destination whose token is used; empty for tokens that are typed."""
 ANYWAY = "anyway"
 """The field that saves an account that the platform refused."""
 
@@ -61,29 +64,31 @@ class TypedAccount:
     errors: Errors
     check: SpendConnectionCheck | None = None
     """A check that failed."""
+    lender: str | None = None
+    """The chosen destination; empty for other tokens, None before a choice."""
 
 
 @_NEW_PAGES.page("", Permission.CHANGE_SETTINGS)
 async def show_new(visit: PageVisit) -> Response:
     platform = _named_platform(visit.request)
-    return _render(visit, platform, TypedAccount(platform.title, {}, {}))
+    return await _render_new(visit, TypedAccount(platform.title, {}, {}))
 
 
 async def post_new(request: Request) -> Response:
     """Ask the platform, then save the connection. No transaction is open meanwhile."""
     form = await read_sent_form(request, _CONNECT)
     try:
-        platform, change = read_new(_read_members(request, form), as_text=True)
+        async with open_visit(request, _CONNECT, form) as visit:
+            platform, change = await _read_new(visit, form)
+            credentials = _make_credentials(visit, platform, change)
     except Invalid as refusal:
         async with open_visit(request, _CONNECT, form) as visit:
             platform = _named_platform(request)
-            return _render(visit, platform, _read_typed(form, platform, list_form_errors(refusal)))
-    async with open_visit(request, _CONNECT, form) as visit:
-        credentials = _make_credentials(visit, platform, change)
+            return await _render_new(visit, _read_typed(form, platform, list_form_errors(refusal)))
     check, change = await _check(visit.services, platform, credentials, change)
     async with open_visit(request, _CONNECT, form) as visit:
         if not check.ok and form.text(ANYWAY) != "yes":
-            return _render(visit, platform, _read_typed(form, platform, {}, check))
+            return await _render_new(visit, _read_typed(form, platform, {}, check))
         key = visit.services.sealing_key
         row = await connections.create_connection(visit.connection, visit.space.id, (platform, change), key)
         await visit.spend()
@@ -93,14 +98,32 @@ async def post_new(request: Request) -> Response:
 _NEW_PAGES.add("", post_new, "POST")
 
 
-def _read_members(request: Request, form: PostedForm) -> dict[str, Any]:
-    platform = _named_platform(request)
-    return {
+async def _read_new(visit: PageVisit, form: PostedForm) -> tuple[SpendPlatform, ConnectionChange]:
+    """Typed tokens don't count if a destination lends its own. Raises Invalid."""
+    platform, lender = _named_platform(visit.request), form.text(LENDER)
+    members: dict[str, Any] = {
         "platform": platform.name,
         "name": form.text("name"),
         "settings": read_settings(form, platform, {}, _is_any),
-        "secrets": read_secrets(form, platform),
     }
+    if not lender:
+        return read_new({**members, "secrets": read_secrets(form, platform)}, as_text=True)
+    members["destination_id"] = int(lender) if lender.isascii() and lender.isdigit() else lender
+    destination_id = read_destination_id(members)
+    assert destination_id is not None, "a given one is read or refused"
+    key = visit.services.sealing_key
+    secrets = await lend_secrets(visit.connection, visit.space.id, destination_id, platform.name, key)
+    return read_new(members, secrets, as_text=True)
+
+
+async def _list_lenders(visit: PageVisit, platform: SpendPlatform) -> list[DestinationRow]:
+    """Return destinations whose tokens a new connection can use."""
+    rows = await list_destinations(visit.connection, visit.space.id, most_counted=0)
+    return [
+        row
+        for row in rows
+        if row.platform == platform.name and row.status != "held" and can_lend(platform, row.secret_names)
+    ]
 
 
 def _make_credentials(visit: PageVisit, platform: SpendPlatform, change: ConnectionChange) -> Credentials:
@@ -170,7 +193,7 @@ def _read_typed(
     stored: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypedAccount:
     settings = read_settings(form, platform, stored, _is_any)
-    return TypedAccount(form.text("name"), settings, errors, check)
+    return TypedAccount(form.text("name"), settings, errors, check, form.text(LENDER))
 
 
 def _named_platform(request: Request) -> SpendPlatform:
@@ -187,8 +210,17 @@ def _stored_platform(row: ConnectionRow) -> SpendPlatform:
     return platform
 
 
+async def _render_new(visit: PageVisit, typed: TypedAccount) -> Response:
+    platform = _named_platform(visit.request)
+    return _render(visit, platform, typed, lenders=await _list_lenders(visit, platform))
+
+
 def _render(
-    visit: PageVisit, platform: SpendPlatform, typed: TypedAccount, row: ConnectionRow | None = None
+    visit: PageVisit,
+    platform: SpendPlatform,
+    typed: TypedAccount,
+    row: ConnectionRow | None = None,
+    lenders: Sequence[DestinationRow] = (),
 ) -> Response:
     fields = setting_fields(platform, typed.settings)
     values: dict[str, Any] = {
@@ -201,6 +233,8 @@ def _render(
         "needed": [field for field in fields if field.group is FieldGroup.ACCOUNT],
         "advanced": [field for field in fields if field.group is not FieldGroup.ACCOUNT],
         "secrets": secret_fields(platform),
+        "lenders": lenders,
+        "lender": typed.lender if typed.lender is not None else str(lenders[0].id) if lenders else "",
         "base": visit.path("/spend/connections"),
         "once": visit.once(_CONNECT.name) if row is None else None,
     }

@@ -1185,6 +1185,8 @@ CREATE TABLE new_rows (
     made_at timestamptz NOT NULL DEFAULT now(),
     event_ids bytea NOT NULL,
     touchpoint_ids bytea NOT NULL,
+    -- When a connection asked its platform for the spend that the change stored; NULL for other changes.
+    pulled_at timestamptz,
     PRIMARY KEY (space_id, revision)
 );
 
@@ -1311,6 +1313,8 @@ CREATE TABLE spend_connections (
     -- The platform's tokens as one JSON object, encrypted, and their names.
     secrets bytea,
     secret_names text[] NOT NULL DEFAULT '{}',
+    -- The destination whose tokens were copied; NULL if they were entered for the connection.
+    lender_id bigint,
     created_at timestamptz NOT NULL DEFAULT now(),
     -- The account as its platform describes it; NULL before the first pull.
     account_id text,

@@ -61,7 +61,10 @@ class DestinationAnswer(Struct, frozen=True):
     status: Literal["active", "paused", "held"]
     status_reason: Annotated[str | None, Meta(description="Why it is held.")]
     all_events: Annotated[bool, Meta(description=ALL_EVENTS)]
-    settings: dict[str, Any]
+    settings: Annotated[dict[str, Any], Meta(description="Without `api_version` unless one was chosen.")]
+    api_version: Annotated[
+        str | None, Meta(description="The version of the platform's API in use; null if it has none.")
+    ]
     secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
     event_names: Annotated[dict[str, str | None], Meta(description=EVENT_NAMES_ABOUT)]
     mapping: list[SentName]
@@ -108,6 +111,7 @@ def describe_destination(stored: DestinationRow) -> DestinationAnswer:
         status_reason=stored.status_reason,
         all_events=stored.all_events,
         settings=stored.settings,
+        api_version=platform.find_version(stored.settings),
         secrets=stored.secret_names,
         event_names=stored.event_names,
         mapping=mapping,

@@ -7,9 +7,14 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
+
+VERSION = "api_version"
+"""The setting for the version of a platform's API. It is only stored if an owner chose one, so that other
+accounts move to newer defaults before platforms retire old versions.
+"""
 
 
 class AccountSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,6 +32,11 @@ class AccountKind:
     secrets: ClassVar[Mapping[str, str]]
     """Its tokens, with descriptions."""
     optional_secrets: ClassVar[frozenset[str]] = frozenset()
+
+    def find_version(self, stored: Mapping[str, Any]) -> str | None:
+        """Return the version of the API that an account with these settings uses."""
+        defaults = {setting.name: setting.default for setting in msgspec.structs.fields(self.settings)}
+        return stored.get(VERSION, defaults.get(VERSION))
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         """Check the secrets as a whole, for the operator."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from headwater.http.errors import Errors
-from headwater.http.inputs.account_kinds import AccountKind
+from headwater.http.inputs.account_kinds import VERSION, AccountKind
 from headwater.http.inputs.fields import UNPRINTABLE, Schema
 
 LONGEST_NAME = 255
@@ -77,7 +77,7 @@ def read_object_of(name: str, value: object, errors: Errors) -> dict[str, Any]:
 def read_settings(
     kind: AccountKind, settings: dict[str, Any], errors: Errors, *, as_text: bool
 ) -> dict[str, Any]:
-    """Fill in defaults. With `as_text`, empty means absent."""
+    """Fill in defaults, except of the version. With `as_text`, empty means absent."""
     fields = {setting.name: setting for setting in msgspec.structs.fields(kind.settings)}
     refuse_unknown("settings", settings, fields, errors)
     values: dict[str, Any] = {}
@@ -98,10 +98,11 @@ def read_settings(
     if any(name.startswith("settings") for name in errors):
         return {}
     try:
-        return msgspec.to_builtins(kind.settings(**values))
+        complete = msgspec.to_builtins(kind.settings(**values))
     except ValueError as error:  # settings that exclude each other
         errors["settings"] = [f"The settings {error}"]
         return {}
+    return {name: value for name, value in complete.items() if name != VERSION or name in values}
 
 
 def read_secrets(

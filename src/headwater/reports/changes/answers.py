@@ -50,6 +50,7 @@ from headwater.reports.questions.spend import PARAMETERS as SPEND_REPORT_PARAMET
 from headwater.spaces.models import Space
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import LEVELS
+from headwater.spend.restatements import describe_restatement
 
 _RULE = "must be the snapshot of a report, or a moment such as 2026-05-13 00:00:00."
 _LEDGER_UNITS = (1e6, 1, 1, 1e6, 1e6)
@@ -152,6 +153,9 @@ class SpendDifference(Struct, frozen=True):
     platform_conversions: float
     platform_revenue: float
     is_stored: bool
+    restatement: Annotated[
+        str | None, Meta(description="What the platform changed, and when it was pulled; null otherwise.")
+    ]
 
 
 class EventCause(Struct, frozen=True):
@@ -254,7 +258,7 @@ def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
             for key in row.keys
         ],
         report.left_out,
-        {str(share.cause): _spend_cause(share) for share in report.causes},
+        {str(share.cause): _spend_cause(share, report.timezone) for share in report.causes},
         {name: figure for name, figure in _numbers(report.total.unexplained).items() if name in SUMS},
         format_span(report.span),
         report.timezone,
@@ -352,12 +356,13 @@ def _event(event: ChangedEvent) -> EventDifference:
     )
 
 
-def _spend_cause(share: CauseShare) -> SpendCause:
+def _spend_cause(share: CauseShare, timezone: str) -> SpendCause:
     events = [_event(event) for event in share.largest_events]
-    return SpendCause(share.events, events, share.rows, [_ledger_row(row) for row in share.largest_rows])
+    rows = [_ledger_row(row, timezone) for row in share.largest_rows]
+    return SpendCause(share.events, events, share.rows, rows)
 
 
-def _ledger_row(changed: ChangedSpend) -> SpendDifference:
+def _ledger_row(changed: ChangedSpend, timezone: str) -> SpendDifference:
     row = changed.row
     account, campaign, adset, ad = (*row.path, *("",) * (len(LEVELS) - len(row.path)))
     return SpendDifference(
@@ -371,4 +376,5 @@ def _ledger_row(changed: ChangedSpend) -> SpendDifference:
         row.currency,
         *(figure / unit for figure, unit in zip(row.figures, _LEDGER_UNITS, strict=True)),
         is_stored=changed.is_stored,
+        restatement=describe_restatement(changed, timezone),
     )

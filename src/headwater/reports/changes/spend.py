@@ -60,7 +60,7 @@ from headwater.spaces.models import Space
 from headwater.spend.breakdown import NOTHING, SpendPart
 from headwater.spend.breakdown import Figures as LedgerFigures
 from headwater.spend.changes import ChangedSpend, SpendChanges, TooManyChangesError, split_spend
-from headwater.spend.ledger import read_versions
+from headwater.spend.ledger import find_pulls, read_versions
 
 RATIOS: Mapping[str, tuple[str, str]] = {
     "roas": ("credited_revenue", "spend"),
@@ -253,9 +253,18 @@ async def _load_changed_spend(
     except TooManyChangesError:
         raise ReportTooLarge from None
     await reader.bound_time()
+    await _name_pulls(connection, space_id, split)
     names = await fetch_part_names(connection, space_id, list(split.pieces))
     start, end = (_select(parts, query, names) for parts in (split.start, split.end))
     return _ChangedSpend(start, end, split, names)
+
+
+async def _name_pulls(connection: AsyncConnection, space_id: int, split: SpendChanges) -> None:
+    """Note when restated rows were pulled."""
+    share = split.causes.get(ChangeCause.SPEND_REPLACEMENTS)
+    if share is not None:
+        pulls = await find_pulls(connection, space_id, {row.revision for row in share.rows})
+        share.rows = [row._replace(pulled_at=pulls.get(row.revision)) for row in share.rows]
 
 
 def _select(

@@ -12,6 +12,7 @@ from headwater.http.inputs.account_answers import SecretField, describe_secrets
 from headwater.http.inputs.account_settings import settings_schema
 from headwater.spend.connections.connections import ConnectionRow
 from headwater.spend.connections.remedies import find_remedy
+from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import FaultCause, SpendAccount, SpendPlatform
 
 
@@ -59,7 +60,10 @@ class SpendConnectionAnswer(Struct, frozen=True):
         Literal["active", "paused", "held"], Meta(description="Held: it waits until someone fixes the fault.")
     ]
     account: Annotated[SpendAccountAnswer | None, Meta(description="Null before the first pull.")]
-    settings: dict[str, Any]
+    settings: Annotated[dict[str, Any], Meta(description="Without `api_version` unless one was chosen.")]
+    api_version: Annotated[
+        str | None, Meta(description="The version of the platform's API in use; null if it has none.")
+    ]
     secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
     is_pulling: bool
     pulled_at: Annotated[Moment | None, Meta(description="The last complete pull.")]
@@ -98,6 +102,7 @@ def describe_account(account: SpendAccount) -> SpendAccountAnswer:
 
 def describe_connection(row: ConnectionRow) -> SpendConnectionAnswer:
     """Return only the names of secrets."""
+    platform = registry.PLATFORMS.get(row.platform)
     return SpendConnectionAnswer(
         id=row.id,
         platform=row.platform,
@@ -105,6 +110,7 @@ def describe_connection(row: ConnectionRow) -> SpendConnectionAnswer:
         status=row.status,
         account=_find_account(row),
         settings=row.settings,
+        api_version=None if platform is None else platform.find_version(row.settings),
         secrets=row.secret_names,
         is_pulling=row.is_pulling,
         pulled_at=row.pulled_at,

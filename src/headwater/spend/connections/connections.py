@@ -55,6 +55,8 @@ class ConnectionRow:
     """A kind of fault."""
     fault_message: str | None
     """In the platform's words."""
+    lender: str | None
+    """The name of the destination whose tokens it uses, unless that was removed."""
     is_pulling: bool
 
     @property
@@ -79,7 +81,13 @@ async def create_connection(
     if count >= MOST:
         raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST} connections.")
     platform, change = new
-    values = {**space, "platform": platform.name, "name": change.name, "settings": Jsonb(change.settings)}
+    values = {
+        **space,
+        "platform": platform.name,
+        "name": change.name,
+        "settings": Jsonb(change.settings),
+        "lender_id": change.lender_id,
+    }
     (connection_id,) = await fetch_one(connection, queries["create"], values)
     row = AccountKey(space_id, connection_id)
     await _put_secrets(connection, row, {}, change.secrets or {}, key)
@@ -116,7 +124,11 @@ async def change_connection(
     except Unsealable:
         secrets = {}
     change = read_change(registry.PLATFORMS[platform_name], members, secrets, as_text=as_text)
-    values = {"name": change.name, "settings": None if change.settings is None else Jsonb(change.settings)}
+    values = {
+        "name": change.name,
+        "settings": None if change.settings is None else Jsonb(change.settings),
+        "has_secrets": change.secrets is not None,
+    }
     await connection.execute(queries["change"], {**_bound(row), **values})
     if change.settings is not None or change.secrets is not None:
         await connection.execute(queries["retry"], _bound(row))

@@ -3,8 +3,8 @@ SELECT count(*) FROM spend_connections c WHERE c.space_id = %(space_id)s;
 
 -- name: create
 -- Secrets need the id.
-INSERT INTO spend_connections (space_id, platform, name, settings)
-VALUES (%(space_id)s, %(platform)s, %(name)s, %(settings)s)
+INSERT INTO spend_connections (space_id, platform, name, settings, lender_id)
+VALUES (%(space_id)s, %(platform)s, %(name)s, %(settings)s, %(lender_id)s)
 RETURNING id;
 
 -- name: put_secrets
@@ -15,9 +15,10 @@ WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
 SELECT c.id, c.platform, c.name, c.status, c.settings, c.secret_names, iso_utc(c.created_at) AS created_at,
        c.account_id, c.account_name, c.currency, c.timezone, c.history_from, c.history_until,
        iso_utc(c.next_pull_at) AS next_pull_at, iso_utc(c.pulled_at) AS pulled_at, c.failures,
-       iso_utc(c.failing_since) AS failing_since, c.fault, c.fault_message,
+       iso_utc(c.failing_since) AS failing_since, c.fault, c.fault_message, d.name AS lender,
        coalesce(c.leased_until > now(), false) AS is_pulling
 FROM spend_connections c
+LEFT JOIN destinations d ON d.space_id = c.space_id AND d.id = c.lender_id AND d.status <> 'removed'
 WHERE c.space_id = %(space_id)s AND (%(connection_id)s::bigint IS NULL OR c.id = %(connection_id)s)
 ORDER BY c.id;
 
@@ -30,7 +31,8 @@ FOR NO KEY UPDATE;
 -- name: change
 -- NULL keeps a value.
 UPDATE spend_connections c
-SET name = coalesce(%(name)s, c.name), settings = coalesce(%(settings)s, c.settings)
+SET name = coalesce(%(name)s, c.name), settings = coalesce(%(settings)s, c.settings),
+    lender_id = CASE WHEN %(has_secrets)s THEN NULL ELSE c.lender_id END
 WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
 
 -- name: retry

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.http.errors import Errors, Invalid
@@ -33,6 +33,8 @@ class ConnectionChange:
     """All settings."""
     secrets: dict[str, str | None] | None = field(default=None, repr=False)
     """Changed secrets; None removes one."""
+    lender_id: int | None = None
+    """The destination that lends secrets to a new connection."""
 
 
 def find_platform(name: object) -> SpendPlatform:
@@ -52,9 +54,19 @@ def read_new(
     values: dict[str, Any] = {"name": platform.title, "settings": {}, "secrets": {}}
     values |= {name: members[name] for name in FIELDS if name in members}
     usable = {name: text for name, text in (borrowed or {}).items() if name in platform.secrets}
+    is_lent = False
     if usable and isinstance(values["secrets"], dict):
+        is_lent = bool(usable.keys() - values["secrets"].keys())
         values["secrets"] = {**usable, **values["secrets"]}
-    return platform, _read(platform, values, {}, as_text=as_text)
+    change = _read(platform, values, {}, as_text=as_text)
+    return platform, replace(change, lender_id=read_destination_id(members) if is_lent else None)
+
+
+def can_lend(platform: SpendPlatform, secret_names: Collection[str]) -> bool:
+    """Return whether a destination with these secrets has all that a connection needs."""
+    errors = Errors()
+    read_secrets(platform, {name: name for name in secret_names if name in platform.secrets}, {}, errors)
+    return not errors
 
 
 def read_destination_id(members: Mapping[str, Any]) -> int | None:

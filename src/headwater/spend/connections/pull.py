@@ -29,7 +29,7 @@ from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.counters import COMPLETE, LOST, count_pull, count_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
-from headwater.spend.ledger import IS_COMPLETE, put_figures, put_row_names
+from headwater.spend.ledger import IS_COMPLETE, put_pulled, put_row_names
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
     Credentials,
@@ -241,6 +241,6 @@ async def store_rows(
     stored = await fetch_all(cursor, _STORED_ROWS, bound)
     chosen = choose_rows(source, stored, rows)
     for start in range(0, len(chosen), MOST_ROWS_STORED):
-        await put_figures(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
+        await put_pulled(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
     await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures
     return len(chosen)

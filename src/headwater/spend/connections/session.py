@@ -15,7 +15,15 @@ from headwater.base.egress.models import EgressError, EgressRequest
 from headwater.base.masking import Mask
 from headwater.database.jobs.backoff import climb
 from headwater.spend.connections.counters import count_call
-from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultCause, Pause, SpendPlatform
+from headwater.spend.platforms.platform import (
+    Credentials,
+    Exchange,
+    Fault,
+    FaultCause,
+    Listed,
+    Pause,
+    SpendPlatform,
+)
 
 CALL_SECONDS = 60.0
 """For one answer."""
@@ -63,6 +71,7 @@ class PlatformSession:
         self._platform, self._credentials = platform, credentials
         self._egress, self._tokens = caller
         self._waits, self._keep_token = waits, keep_token
+        self._lists: dict[str, Any] = {}
 
     async def run(self, exchange: Exchange[Result]) -> Result:
         """Return the exchange's result. Raises Fault."""
@@ -75,6 +84,8 @@ class PlatformSession:
                 if isinstance(step, Pause):
                     await self._waits.pause(step.seconds)
                     step = next(exchange)
+                elif isinstance(step, Listed):
+                    step = exchange.send(await self._list(step.request))
                 else:
                     step = exchange.send(await self._call(step))
         except StopIteration as end:
@@ -83,6 +94,11 @@ class PlatformSession:
             log.warning("report not understood", platform=self._platform.name, error=type(error).__name__)
             words = f"{self._platform.title} sent an unexpected answer ({type(error).__name__})."
             raise Fault(FaultCause.REFUSED, words) from error
+
+    async def _list(self, request: EgressRequest) -> Any:
+        if request.url not in self._lists:
+            self._lists[request.url] = await self._call(request)
+        return self._lists[request.url]
 
     async def _call(self, request: EgressRequest) -> Any:
         """Send a request until it is answered. A refused token is replaced once."""

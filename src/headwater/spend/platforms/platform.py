@@ -87,7 +87,13 @@ class Pause(NamedTuple):
     seconds: float
 
 
-Exchange = Generator[EgressRequest | Pause, Any, Result]
+class Listed(NamedTuple):
+    """Yielded for a page of a list, such as an account's ads: reports of the same pull share the answer."""
+
+    request: EgressRequest
+
+
+Exchange = Generator[EgressRequest | Pause | Listed, Any, Result]
 
 
 class FaultCause(StrEnum):
@@ -204,9 +210,9 @@ class SpendPlatform(AccountKind, ABC):
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
         """Fetch the rows of some days. Days without spend may have no row."""
 
-    def version_of(self, settings: Any) -> str | None:
-        """Return the version of the API that an account's settings choose."""
-        return getattr(settings, "api_version", None)
+    def find_version_end(self, version: str) -> date | None:
+        """Return the last day of a version of the API, as far as it is published."""
+        return self.versions.get(version)
 
 
 _BY_STATUS = {

@@ -112,9 +112,9 @@ class Google(SpendPlatform):
         "Copy the ad account's number at the top right of Google Ads.",
     )
     limits = PullLimits(days=30, window=30, weekly_window=90)
-    # Google publishes months: the first day of the version's last month.
+    # Of later versions Google publishes only the month: its first day.
     versions = {
-        "v22": date(2026, 10, 1),
+        "v22": date(2026, 10, 7),
         "v23": date(2027, 2, 1),
         "v24": date(2027, 5, 1),
         "v25": date(2027, 8, 1),

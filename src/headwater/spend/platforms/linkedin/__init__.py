@@ -26,6 +26,7 @@ from headwater.spend.platforms.platform import (
     Exchange,
     Fault,
     Level,
+    Listed,
     PullLimits,
     ReportRequest,
     SpendAccount,
@@ -80,7 +81,6 @@ class LinkedIn(SpendPlatform):
     }
     optional_secrets = frozenset(secrets)
     limits = PullLimits(days=30, window=30)
-    versions = {"202606": date(2027, 6, 1)}
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         if can_refresh(secrets) or (secrets.get("access_token") and not secrets.get("refresh_token")):
@@ -100,6 +100,10 @@ class LinkedIn(SpendPlatform):
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         # A throttled answer says nothing of a wait; counters start again at midnight UTC.
         return None if succeeded(answer) else judge_status(answer, body.get("message"))
+
+    def find_version_end(self, version: str) -> date:
+        """Return the first day of the version's last month: a version is available for a year."""
+        return date(int(version[:4]) + 1, int(version[4:]), 1)
 
     def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:
         """Without access to the account this is refused, while analytics would just be empty."""
@@ -163,9 +167,8 @@ def _list(credentials: Credentials, kind: str, query: str) -> Exchange[list[Item
     items: list[Item] = []
     token = ""
     while True:
-        body = yield EgressRequest(
-            url=f"{url}&{size}{token}", method="GET", headers={"X-RestLi-Method": "FINDER"}
-        )
+        headers = {"X-RestLi-Method": "FINDER"}
+        body = yield Listed(EgressRequest(url=f"{url}&{size}{token}", method="GET", headers=headers))
         items += objects(body["elements"])
         following = get_nested(body, "metadata", "nextPageToken")
         if not following:

@@ -20,6 +20,7 @@ from headwater.spend.platforms.platform import (
     Fault,
     FaultCause,
     Level,
+    Listed,
     PullLimits,
     ReportRequest,
     SpendAccount,
@@ -39,6 +40,7 @@ from headwater.spend.platforms.rows import (
 )
 
 _TOKEN_URL = "https://accounts.snapchat.com/login/oauth2/access_token"  # noqa: S105 - an address
+_STATS = "/stats"
 _SUCCESS = "SUCCESS"
 _PARTIAL = "PARTIAL"
 
@@ -93,7 +95,7 @@ class Snapchat(SpendPlatform):
         # Times without an offset are the account's.
         bodies = yield from _read_pages(
             credentials,
-            "/stats",
+            _STATS,
             granularity="DAY",
             breakdown=str(report.level),
             fields="spend,impressions,swipes",
@@ -120,7 +122,8 @@ def _read_pages(credentials: Credentials, path: str, **fields: str) -> Exchange[
     """Fetch all pages. Of the next page's address only the cursor is used, which can't lead elsewhere."""
     bodies: list[dict[str, Any]] = []
     while True:
-        body = yield _get(credentials, path, **fields)
+        request = _get(credentials, path, **fields)
+        body = yield request if path == _STATS else Listed(request)
         bodies.append(body)
         link = get_nested(body, "paging", "next_link")
         cursor = parse_qs(urlsplit(str(link or "")).query).get("cursor")

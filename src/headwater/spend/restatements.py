@@ -1,0 +1,33 @@
+"""What a pull changed in the ledger, in words. Pure.
+
+Meta took back 12.40 EUR of Tuesday, 24 Nov 2026, in the pull of 25 Nov 2026, 19:00.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from headwater.spend.changes import ChangedSpend
+from headwater.spend.platforms.registry import PLATFORMS
+
+_UNITS = 1_000_000
+"""The stored amount of one unit of a currency."""
+
+
+def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
+    """Return a sentence, with the pull's moment in `timezone`; None if no pull restated the row."""
+    if changed.pulled_at is None:
+        return None
+    row, amount = changed.row, Decimal(changed.row.figures[0]) / _UNITS
+    platform = PLATFORMS.get(row.platform)
+    title = row.platform if platform is None else platform.title
+    day, money = f"{row.date:%A}, {row.date.day} {row.date:%b %Y}", f"{abs(amount):,.2f} {row.currency}"
+    if amount < 0:
+        change = f"took back {money} of {day}"
+    elif amount > 0:
+        change = f"added {money} to {day}"
+    else:
+        change = f"changed only the counts of {day}"
+    moment = changed.pulled_at.astimezone(ZoneInfo(timezone))
+    return f"{title} {change}, in the pull of {moment.day} {moment:%b %Y, %H:%M}."
