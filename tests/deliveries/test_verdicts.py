@@ -382,13 +382,3 @@ def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) 
 
     asyncio.run(remove())
     assert (open_requests(sending), google.asked) == ([], [])
-
-
-def test_an_unreadable_request_id_has_no_verdicts(sending: Sending, google: Verdicts) -> None:
-    destination = sending.destination(settings=SETTINGS, event_names=NAMES)
-    delivery = sending.delivery(destination)
-    with FakePlatform(Answer(body={"requestId": "r" * 500})) as platform:
-        sending.urls["google"] = platform.url
-        sending.run()
-    assert sending.of(delivery, "status", "platform_request_id") == ("delivered", None)
-    assert (open_requests(sending), google.asked) == ([], [])

@@ -121,9 +121,8 @@ class VerdictReader:
         cursor = await connection.execute(queries["write"], values)
         written = {number for number, status in await cursor.fetchall() if status != "delivered"}
         changed = [record for record in records if record.id in written]
-        ids = [record.id for record in changed if record.status != "counted"]
-        if ids:
-            await connection.execute(queries["log"], {**values, "ids": ids})
+        if logged := [record for record in changed if record.status != "counted"]:
+            await connection.execute(queries["log"], {**values, "rows": rows(logged)})
         return changed
 
     async def _schedule(

@@ -29,8 +29,8 @@ RETURNING d.id, d.status;
 -- name: log
 INSERT INTO delivery_attempts (space_id, delivery_id, attempted_at, outcome, error)
 SELECT %(space_id)s, d.id, to_timestamp(%(now)s), d.status, concat_ws(': ', d.reason, d.error)
-FROM deliveries d
-WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
+FROM json_to_recordset(%(rows)s::json) AS r (id bigint)
+JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id;
 
 -- name: finish
 DELETE FROM verdict_requests r
@@ -49,4 +49,4 @@ WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s
 -- name: give_up
 DELETE FROM verdict_requests r
 WHERE r.space_id = %(space_id)s AND r.destination_id = %(destination_id)s
-  AND r.due_at > r.sent_at + %(longest)s * interval '1 second';
+  AND r.due_at - r.sent_at > %(longest)s * interval '1 second';
