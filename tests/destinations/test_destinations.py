@@ -57,8 +57,8 @@ def test_it_works(api: Api) -> None:
         "api_version": None,
         "secrets": ["token"], "event_names": {"contact": "Contact", "purchase": None},
         "warnings": [COLLAPSED],
-        "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "failed": 0, "expired": 0,
-                       "skipped": 0},
+        "deliveries": {"queued": 0, "retrying": 0, "delivered": 0, "counted": 0,
+                       "refused": 0, "failed": 0, "expired": 0, "skipped": 0},
         "wait_until": None, "tested_at": None, "test_ok": None, "test_message": None,
         "test_remedy": None,
     }  # fmt: skip

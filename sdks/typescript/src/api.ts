@@ -438,7 +438,7 @@ export type JourneyPage = {
   prev_page_url: string | null;
 };
 
-export type Status3 = "delivered" | "expired" | "failed" | "queued" | "retrying" | "skipped";
+export type Status3 = "counted" | "delivered" | "expired" | "failed" | "queued" | "refused" | "retrying" | "skipped";
 
 export type DeliveryAttempt = {
   attempted_at: string;
@@ -457,7 +457,7 @@ export type DeliveryDetail = {
   /** The id that the platform deduplicates by. */
   dedup_id: string;
   status: Status3;
-  /** Why it was skipped. */
+  /** Why it was skipped, or the platform's verdict refused or deferred it. */
   reason: string | null;
   attempts: number;
   /** The next attempt; null when finished. */
@@ -467,6 +467,8 @@ export type DeliveryDetail = {
   http_status: number | null;
   /** The error of the last attempt. */
   error: string | null;
+  /** The platform's id of the request that it accepted. */
+  platform_request_id: string | null;
   created_at: string;
   finished_at: string | null;
   /** The event's part of the request, without personal data. */
@@ -490,6 +492,8 @@ export type DeliveryCounts = {
   queued: number;
   retrying: number;
   delivered: number;
+  counted: number;
+  refused: number;
   failed: number;
   expired: number;
   skipped: number;
@@ -562,9 +566,9 @@ export type UpdateDestinationBody = {
   all_events?: boolean;
 };
 
-export type Status5 = "queued" | "retrying" | "delivered" | "failed" | "expired" | "skipped";
+export type Status5 = "queued" | "retrying" | "delivered" | "counted" | "refused" | "failed" | "expired" | "skipped";
 
-export type Reason = "do_not_capi" | "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "deleted" | "replaced" | "erased";
+export type Reason = "do_not_capi" | "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "deleted" | "replaced" | "erased" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
 
 export type Delivery = {
   id: number;
@@ -576,7 +580,7 @@ export type Delivery = {
   /** The id that the platform deduplicates by. */
   dedup_id: string;
   status: Status3;
-  /** Why it was skipped. */
+  /** Why it was skipped, or the platform's verdict refused or deferred it. */
   reason: string | null;
   attempts: number;
   /** The next attempt; null when finished. */
@@ -586,6 +590,8 @@ export type Delivery = {
   http_status: number | null;
   /** The error of the last attempt. */
   error: string | null;
+  /** The platform's id of the request that it accepted. */
+  platform_request_id: string | null;
   created_at: string;
   finished_at: string | null;
 };
@@ -601,14 +607,14 @@ export type DeliveryPage = {
   prev_page_url: string | null;
 };
 
-export type Statu = "failed" | "expired" | "skipped";
+export type Statu = "failed" | "refused" | "expired" | "skipped";
 
-export type Reason2 = "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "replaced";
+export type Reason2 = "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "replaced" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
 
 export type ReplayDeliveriesBody = {
   /** Deliveries of these statuses. */
   status?: Array<Statu>;
-  /** Of the skipped ones, those with these reasons only. */
+  /** Of the skipped and refused ones, those with these reasons only. */
   reason?: Array<Reason2>;
   /** Of all these, the deliveries with these ids only. */
   delivery_ids?: Array<number>;

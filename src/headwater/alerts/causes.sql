@@ -25,8 +25,9 @@ WHERE k.space_id = %(space_id)s AND k.revoked_at >= %(since)s
 ORDER BY k.revoked_at DESC LIMIT 1;
 
 -- name: failures
--- The failed and the expired among a destination's latest deliveries.
-SELECT count(*) FILTER (WHERE l.status = 'failed'), count(*) FILTER (WHERE l.status = 'expired')
+-- The failed or refused, and the expired among a destination's latest deliveries.
+SELECT count(*) FILTER (WHERE l.status IN ('failed', 'refused')),
+       count(*) FILTER (WHERE l.status = 'expired')
 FROM (SELECT d.status FROM deliveries d
       WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
       ORDER BY d.id DESC LIMIT %(most)s) l;

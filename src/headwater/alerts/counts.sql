@@ -82,9 +82,9 @@ SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
 FROM (
     SELECT d.destination_id, date_trunc('hour', d.quarter AT TIME ZONE %(zone)s) AS hour,
            sum(d.deliveries) AS finished,
-           sum(d.deliveries) FILTER (WHERE d.status <> 'delivered') AS failed
+           sum(d.deliveries) FILTER (WHERE d.status NOT IN ('delivered', 'counted')) AS failed
     FROM delivery_counts d
-    WHERE d.space_id = %(space_id)s AND d.status IN ('delivered', 'failed', 'expired')
+    WHERE d.space_id = %(space_id)s AND d.status IN ('delivered', 'counted', 'refused', 'failed', 'expired')
       AND d.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
     GROUP BY 1, 2
 ) q

@@ -15,6 +15,7 @@ from headwater.demo.pretend_spend import TOKEN_START, answer_google, answer_meta
 
 PIXEL_ID, ACCESS_TOKEN = "1234567890123456", "pretend-token-of-the-demo"
 _EVENTS = re.compile(r"/v[0-9.]+/[0-9]+/events\?access_token=(.*)")
+_REQUEST = re.compile(r"/v[0-9]+/requestStatus:retrieve\?requestId=pretend-([0-9]{1,4})-([0-9]+)")
 _REFUSED_OF = 12
 """One in this many events is refused."""
 
@@ -60,16 +61,44 @@ def answer(path: str, body: bytes) -> tuple[int, dict[str, Any]]:
     return 200, {"events_received": len(events), "messages": []}
 
 
+def answer_conversions(path: str, body: bytes) -> tuple[int, dict[str, Any]] | None:
+    """Answer as Google's Data Manager; None for another path."""
+    if path.endswith("/events:ingest"):
+        return 200, {"requestId": _name_request(json.loads(body))}
+    if request := _REQUEST.fullmatch(path):
+        return 200, {"requestStatusPerDestination": [_judge_request(int(request[1]), request[2])]}
+    return None
+
+
+def _name_request(body: dict[str, Any]) -> str:
+    """Keep what the verdicts need in the id."""
+    events: list[dict[str, Any]] = body["events"]
+    return f"pretend-{len(events)}-{crc32(str(events[0]['transactionId']).encode())}"
+
+
+def _judge_request(events: int, checksum: str) -> dict[str, Any]:
+    refused = list(range(int(checksum) % _REFUSED_OF, events, _REFUSED_OF))
+    error = {
+        "reason": "PROCESSING_ERROR_REASON_CLICK_NOT_FOUND",
+        "recordCount": str(len(refused)),
+        "recordIndices": refused,
+    }
+    if not refused:
+        return {"requestStatus": "SUCCESS"}
+    return {"requestStatus": "PARTIAL_SUCCESS", "errorInfo": {"errorCounts": [error]}}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         found = answer_google(self.path, dict(self.headers), body)
-        self._send(*(found or answer(self.path, body)))
+        self._send(*(found or answer_conversions(self.path, body) or answer(self.path, body)))
 
     def do_GET(self) -> None:
-        self._send(*(answer_meta(self.path, dict(self.headers)) or answer(self.path, b"")))
+        found = answer_meta(self.path, dict(self.headers)) or answer_conversions(self.path, b"")
+        self._send(*(found or answer(self.path, b"")))
 
     def _send(self, status: int, content: Any) -> None:
         data = json.dumps(content).encode()

@@ -446,7 +446,9 @@ class JourneyPage(TypedDict):
     prev_page_url: str | None
 
 
-DeliveryStatus: TypeAlias = Literal["delivered", "expired", "failed", "queued", "retrying", "skipped"]
+DeliveryStatus: TypeAlias = Literal[
+    "counted", "delivered", "expired", "failed", "queued", "refused", "retrying", "skipped"
+]
 
 
 class DeliveryAttempt(TypedDict):
@@ -467,7 +469,7 @@ class DeliveryDetail(TypedDict):
     """The id that the platform deduplicates by."""
     status: DeliveryStatus
     reason: str | None
-    """Why it was skipped."""
+    """Why it was skipped, or the platform's verdict refused or deferred it."""
     attempts: int
     due_at: str | None
     """The next attempt; null when finished."""
@@ -476,6 +478,8 @@ class DeliveryDetail(TypedDict):
     http_status: int | None
     error: str | None
     """The error of the last attempt."""
+    platform_request_id: str | None
+    """The platform's id of the request that it accepted."""
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
@@ -497,6 +501,8 @@ class DeliveryCounts(TypedDict):
     queued: int
     retrying: int
     delivered: int
+    counted: int
+    refused: int
     failed: int
     expired: int
     skipped: int
@@ -586,6 +592,31 @@ DeliveryReason: TypeAlias = Literal[
     "deleted",
     "replaced",
     "erased",
+    "too_recent_click",
+    "too_recent_call",
+    "destination_too_recently_created",
+    "internal_error",
+    "duplicate_transaction_id",
+    "duplicate_gclid",
+    "event_too_old",
+    "expired_click",
+    "conversion_precedes_click",
+    "invalid_gclid",
+    "invalid_gbraid",
+    "invalid_wbraid",
+    "click_not_found",
+    "invalid_click",
+    "invalid_event",
+    "invalid_format",
+    "denied_consent",
+    "consent_missing",
+    "unknown_consent",
+    "destination_account_enhanced_conversions_terms_not_signed",
+    "operating_account_mismatch_for_ad_identifier",
+    "invalid_operating_account_for_click",
+    "one_per_click_conversion_action_not_permitted_with_braid",
+    "external_attribution_data_missing",
+    "other",
 ]
 
 
@@ -600,7 +631,7 @@ class Delivery(TypedDict):
     """The id that the platform deduplicates by."""
     status: DeliveryStatus
     reason: str | None
-    """Why it was skipped."""
+    """Why it was skipped, or the platform's verdict refused or deferred it."""
     attempts: int
     due_at: str | None
     """The next attempt; null when finished."""
@@ -609,6 +640,8 @@ class Delivery(TypedDict):
     http_status: int | None
     error: str | None
     """The error of the last attempt."""
+    platform_request_id: str | None
+    """The platform's id of the request that it accepted."""
     created_at: str
     finished_at: str | None
 
@@ -635,14 +668,39 @@ ReplayReason: TypeAlias = Literal[
     "paused",
     "removed",
     "replaced",
+    "too_recent_click",
+    "too_recent_call",
+    "destination_too_recently_created",
+    "internal_error",
+    "duplicate_transaction_id",
+    "duplicate_gclid",
+    "event_too_old",
+    "expired_click",
+    "conversion_precedes_click",
+    "invalid_gclid",
+    "invalid_gbraid",
+    "invalid_wbraid",
+    "click_not_found",
+    "invalid_click",
+    "invalid_event",
+    "invalid_format",
+    "denied_consent",
+    "consent_missing",
+    "unknown_consent",
+    "destination_account_enhanced_conversions_terms_not_signed",
+    "operating_account_mismatch_for_ad_identifier",
+    "invalid_operating_account_for_click",
+    "one_per_click_conversion_action_not_permitted_with_braid",
+    "external_attribution_data_missing",
+    "other",
 ]
 
 
 class ReplayDeliveriesBody(TypedDict):
-    status: NotRequired[list[Literal["failed", "expired", "skipped"]]]
+    status: NotRequired[list[Literal["failed", "refused", "expired", "skipped"]]]
     """Deliveries of these statuses."""
     reason: NotRequired[list[ReplayReason]]
-    """Of the skipped ones, those with these reasons only."""
+    """Of the skipped and refused ones, those with these reasons only."""
     delivery_ids: NotRequired[list[int]]
     """Of all these, the deliveries with these ids only."""
 

@@ -39,7 +39,8 @@ LIMIT %(most_hosts)s;
 -- name: destinations
 SELECT d.id, d.platform, d.name, d.status, d.tested_at, d.test_ok, d.test_message,
        (SELECT q.finished_at FROM deliveries q
-        WHERE q.space_id = %(space_id)s AND q.destination_id = d.id AND q.status = 'delivered'
+        WHERE q.space_id = %(space_id)s AND q.destination_id = d.id
+          AND q.status IN ('delivered', 'counted')
         ORDER BY q.id DESC LIMIT 1) AS delivered_at
 FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.status <> 'removed'

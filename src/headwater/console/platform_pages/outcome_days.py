@@ -17,8 +17,8 @@ HEIGHT = 120
 STEP, WIDTH = 24, 18
 """Units between bars, and of a bar's width."""
 OUTCOMES = {
-    "delivered": ("delivered",),
-    "failed": ("failed", "expired"),
+    "delivered": ("delivered", "counted"),
+    "failed": ("failed", "refused", "expired"),
     "skipped": ("skipped",),
     "waiting": ("queued", "retrying"),
 }

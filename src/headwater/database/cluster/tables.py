@@ -70,6 +70,7 @@ DISTRIBUTED = (
     "tag_sets",
     "touchpoints",
     "unsigned_joins",
+    "verdict_requests",
     "visit_counts",
     "visits",
     "watched_files",

@@ -1689,7 +1689,11 @@ CREATE TABLE deliveries (
     -- The id by which the platform deduplicates: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
     status text NOT NULL DEFAULT 'queued'
-        CHECK (status IN ('queued', 'retrying', 'delivered', 'failed', 'expired', 'skipped')),
+        -- `delivered`: the platform accepted the request. `counted` and `refused` are its later verdict on
+        -- the event, of platforms that publish one.
+        CHECK (status IN ('queued', 'retrying', 'delivered', 'counted', 'refused', 'failed', 'expired',
+                          'skipped')),
+    -- Why it was skipped, or the platform's verdict refused or deferred it.
     reason text,
     attempts int NOT NULL DEFAULT 0,
     due_at timestamptz NOT NULL DEFAULT now(),
@@ -1702,6 +1706,8 @@ CREATE TABLE deliveries (
     http_status smallint,
     request jsonb,
     answer text,
+    -- The platform's id of the request that it accepted.
+    platform_request_id text,
     created_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
     PRIMARY KEY (space_id, id),
@@ -1726,6 +1732,22 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (space_id, id)
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (space_id, delivery_id, id);
+
+-- Accepted requests without a final verdict on their events. Only a delivery that still has the request's id gets
+-- its verdict: others were replayed.
+CREATE TABLE verdict_requests (
+    space_id bigint NOT NULL,
+    destination_id bigint NOT NULL,
+    request_id text NOT NULL,
+    -- The deliveries in the order of the request, by which the platform numbers them.
+    delivery_ids bigint[] NOT NULL,
+    sent_at timestamptz NOT NULL,
+    due_at timestamptz NOT NULL,
+    -- How often the platform was still processing it.
+    asked int NOT NULL DEFAULT 0,
+    PRIMARY KEY (space_id, destination_id, request_id)
+);
+CREATE INDEX verdict_requests_due ON verdict_requests (space_id, destination_id, due_at);
 
 -- How many deliveries of each destination have each status, by the quarter of an hour of their creation. A
 -- trigger updates them in the transaction that changes the deliveries. Each backend has rows of its own

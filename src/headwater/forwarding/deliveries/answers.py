@@ -18,13 +18,18 @@ class DeliveryAnswer(Struct, frozen=True):
     event_id: int
     event_name: Annotated[str | None, Meta(description="Null once the event is deleted.")]
     dedup_id: Annotated[str, Meta(description="The id that the platform deduplicates by.")]
-    status: Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
-    reason: Annotated[str | None, Meta(description="Why it was skipped.")]
+    status: Literal["queued", "retrying", "delivered", "counted", "refused", "failed", "expired", "skipped"]
+    reason: Annotated[
+        str | None, Meta(description="Why it was skipped, or the platform's verdict refused or deferred it.")
+    ]
     attempts: int
     due_at: Annotated[Instant | None, Meta(description="The next attempt; null when finished.")]
     touchpoint_id: Annotated[int | None, Meta(description="The touchpoint that was credited.")]
     http_status: int | None
     error: Annotated[str | None, Meta(description="The error of the last attempt.")]
+    platform_request_id: Annotated[
+        str | None, Meta(description="The platform's id of the request that it accepted.")
+    ]
     created_at: Instant
     finished_at: Instant | None
 

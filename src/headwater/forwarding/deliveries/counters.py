@@ -13,9 +13,9 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 
 deliveries = make_counter(
     "headwater_deliveries",
-    "Deliveries by outcome of an attempt",
+    "Deliveries by outcome of an attempt or later verdict",
     platform=PLATFORMS,
-    outcome=("delivered", "retrying", "failed", "expired", "skipped", "held"),
+    outcome=("delivered", "counted", "refused", "retrying", "failed", "expired", "skipped", "held"),
 )
 calls = make_counter(
     "headwater_platform_calls",

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.forwarding.deliveries.reasons import REFUSAL_REASONS
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.inputs.timerange import TimeRange
 
@@ -29,6 +30,7 @@ _CAUSES = msgspec.json.encode(
         {"status": "failed", "reason": None},
         {"status": "expired", "reason": None},
         *({"status": "skipped", "reason": str(reason)} for reason in SkipReason),
+        *({"status": "refused", "reason": reason} for reason in REFUSAL_REASONS),
     ]
 ).decode()
 
@@ -56,7 +58,7 @@ class Cause:
 
     status: str
     reason: str | None
-    """For skipped deliveries."""
+    """For skipped and refused deliveries."""
     number: int
     """Up to MOST_COUNTED."""
     latest: int

@@ -46,7 +46,9 @@ CROSS JOIN LATERAL (
 ) counted
 WHERE cause.reason IS NULL AND counted.number > 0
 UNION ALL
-SELECT cause.status, cause.reason, counted.number, counted.latest, NULL
+SELECT cause.status, cause.reason, counted.number, counted.latest,
+       (SELECT d.error FROM deliveries d
+        WHERE d.space_id = %(space_id)s AND d.id = counted.latest AND cause.status = 'refused') AS error
 FROM json_to_recordset(%(causes)s::json) AS cause (status text, reason text)
 CROSS JOIN LATERAL (
     SELECT count(*) AS number, max(each.id) AS latest

@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Composable
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.forwarding.deliveries.answers import ReplayResult
+from headwater.forwarding.deliveries.reasons import VERDICT_REASONS
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
@@ -21,11 +22,11 @@ from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 
 queries = Queries(__name__, "delivery_log.sql")
 
-FINISHED = ("failed", "expired", "skipped")
+FINISHED = ("failed", "refused", "expired", "skipped")
 """Statuses that can be replayed."""
 NEVER_AGAIN = (SkipReason.DO_NOT_CAPI, SkipReason.DELETED, SkipReason.ERASED)
 """Skip reasons that no change of settings removes."""
-REPLAYABLE = tuple(reason for reason in SkipReason if reason not in NEVER_AGAIN)
+REPLAYABLE = (*(str(reason) for reason in SkipReason if reason not in NEVER_AGAIN), *VERDICT_REASONS)
 MOST_REPLAYED = 10_000
 """Per request."""
 NOT_QUEUED = "not_queued"
@@ -76,17 +77,17 @@ class DeliveryFilter:
 class ReplayRequest:
     """The finished deliveries to send again."""
 
-    statuses: tuple[str, ...] = ("failed", "expired")
+    statuses: tuple[str, ...] = ("failed", "refused", "expired")
     """Some of FINISHED."""
     reasons: tuple[str, ...] = REPLAYABLE
-    """Skip reasons to include; some of REPLAYABLE."""
+    """Reasons of skipped and refused ones to include; some of REPLAYABLE."""
     ids: tuple[int, ...] | None = None
     """None for all."""
 
     def conditions(self) -> Composable:
         conditions = [
             SQL("d.status = ANY(%(statuses)s)"),
-            SQL("(d.status <> 'skipped' OR d.reason = ANY(%(reasons)s))"),
+            SQL("(d.status NOT IN ('skipped', 'refused') OR d.reason = ANY(%(reasons)s))"),
         ]
         if self.ids is not None:
             conditions.append(SQL("d.id = ANY(%(ids)s)"))

@@ -3,13 +3,13 @@
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT d.id, d.destination_id, d.platform, d.event_id, d.event_name, d.dedup_id,
                    d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
-                   d.http_status, d.error, iso_utc(d.created_at) AS created_at,
+                   d.http_status, d.error, d.platform_request_id, iso_utc(d.created_at) AS created_at,
                    iso_utc(d.finished_at) AS finished_at
        ) line), d.id
 FROM (
     SELECT d.id, d.destination_id, t.platform, d.event_id, e.event_name, d.dedup_id, d.status,
            d.reason, d.attempts, CASE WHEN d.finished_at IS NULL THEN d.due_at END AS due_at,
-           d.touchpoint_id, d.http_status, d.error, d.created_at, d.finished_at
+           d.touchpoint_id, d.http_status, d.error, d.platform_request_id, d.created_at, d.finished_at
     FROM deliveries d
     JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
     LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
@@ -39,7 +39,7 @@ FROM (
     JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
     WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s)
       AND t.platform = %(platform)s AND t.status <> 'removed'
-    ORDER BY d.event_id, d.status <> 'delivered', d.id DESC
+    ORDER BY d.event_id, d.status NOT IN ('delivered', 'counted'), d.id DESC
 ) d
 GROUP BY d.status ORDER BY d.status;
 
@@ -55,7 +55,7 @@ FROM (
     SELECT d.id, d.destination_id, t.platform, d.event_id, e.event_name, d.dedup_id, d.status,
            d.reason, d.attempts,
            iso_utc(CASE WHEN d.finished_at IS NULL THEN d.due_at END) AS due_at, d.touchpoint_id,
-           d.http_status, d.error, iso_utc(d.created_at) AS created_at,
+           d.http_status, d.error, d.platform_request_id, iso_utc(d.created_at) AS created_at,
            iso_utc(d.finished_at) AS finished_at, d.request, d.answer,
            coalesce((SELECT json_agg(json_build_object(
                                 'attempted_at', iso_utc(a.attempted_at), 'outcome', a.outcome,
@@ -82,7 +82,7 @@ WITH chosen AS (
 )
 UPDATE deliveries d
 SET status = 'queued', reason = NULL, attempts = 0, queued_at = now(), due_at = now(),
-    finished_at = NULL
+    finished_at = NULL, platform_request_id = NULL
 FROM chosen
 WHERE d.space_id = %(space_id)s AND d.id = chosen.id;
 

@@ -25,7 +25,7 @@ from headwater.forwarding.deliveries.conversions import load_waiting
 from headwater.forwarding.deliveries.counters import call_seconds, count_call, count_deliveries
 from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
 from headwater.forwarding.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
-from headwater.forwarding.deliveries.queue import CallRecord, DeliveryRecord
+from headwater.forwarding.deliveries.queue import AcceptedRequest, CallRecord, DeliveryRecord
 from headwater.forwarding.deliveries.retry_policy import (
     CallContext,
     CallOutcome,
@@ -34,6 +34,7 @@ from headwater.forwarding.deliveries.retry_policy import (
     judge,
 )
 from headwater.forwarding.deliveries.sent_values import personal_values
+from headwater.forwarding.deliveries.verdicts import VerdictReader
 from headwater.forwarding.destinations import leases
 from headwater.forwarding.destinations.credentials import unseal_destination
 from headwater.forwarding.destinations.inputs import settings_problems
@@ -85,9 +86,10 @@ class DeliveryLoop:
 
     def __init__(self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event) -> None:
         self._services, self._lease, self._stopping = services, lease, stopping
+        self._verdicts = VerdictReader(services.database, services.caller, lease)
 
     async def run(self) -> None:
-        """Send due deliveries, and release the lease."""
+        """Send due deliveries, then read due verdicts, and release the lease."""
         renewing = asyncio.create_task(self._renew())
         try:
             await self._work()
@@ -117,7 +119,11 @@ class DeliveryLoop:
                 size = min(size * 2 or (1 if failures else batch_size), batch_size)
                 probing = size < batch_size or failures > 0
                 ids = await queue.next_ids(connection, self._lease, current_time, size, probing=probing)
-            if not ids or not await self._send_all(target, ids):
+            if not await (
+                self._send_all(target, ids)
+                if ids
+                else self._verdicts.read_next(target.platform, target.destination, current_time)
+            ):
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
@@ -292,7 +298,18 @@ def _call_record(
         http_status=None if answer is None else answer.status,
         answer=None if answer is None else mask.answer(answer.body),
         destination=state,
+        accepted=_find_accepted(target, parts, call, deliveries),
     )
+
+
+def _find_accepted(
+    target: _Target, parts: Sequence[_Part], call: PlatformCall, deliveries: Sequence[DeliveryRecord]
+) -> AcceptedRequest | None:
+    """Return the request to ask for verdicts, in the order of its events."""
+    was_accepted = any(delivery.status == "delivered" for delivery in deliveries)
+    if call.request_id is None or target.destination.test or not was_accepted:
+        return None
+    return AcceptedRequest(call.request_id, [content_part.pending.id for content_part in parts])
 
 
 def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:

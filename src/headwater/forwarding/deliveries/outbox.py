@@ -74,7 +74,7 @@ def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: C
         }
         for event in replaced
     ]
-    for statuses in (["delivered"], ["queued", "retrying"]):
+    for statuses in (["delivered", "counted"], ["queued", "retrying"]):
         batch = [{**values, "statuses": statuses} for values in moves]
         connection.cursor().executemany(queries["hand_over"], batch)
     for name in _WITHDRAWAL:

@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, DeliveryFilter, ReplayRequest
+from headwater.forwarding.deliveries.reasons import REASONS as REASON_MEANINGS
 from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
-from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.inputs.fields import one_of, whole_number
 from headwater.http.inputs.pagination import CURSOR, PER_PAGE, Cursors
 from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter
@@ -18,8 +18,8 @@ STATUS = Parameter(
 )
 REASON = Parameter(
     name="reason",
-    kind=one_of([str(reason) for reason in SkipReason]),
-    description="Only deliveries skipped for this reason.",
+    kind=one_of([*REASON_MEANINGS]),
+    description="Only deliveries with this reason.",
     blank_is_absent=False,
 )
 EVENT_ID = Parameter(
@@ -31,14 +31,14 @@ STATUSES = ListParameter(
     name="status",
     kind=one_of(FINISHED),
     most=len(FINISHED),
-    default=["failed", "expired"],
+    default=["failed", "refused", "expired"],
     description="Deliveries of these statuses.",
 )
 REASONS = ListParameter(
     name="reason",
-    kind=one_of([str(reason) for reason in REPLAYABLE]),
+    kind=one_of(REPLAYABLE),
     most=len(REPLAYABLE),
-    description="Of the skipped ones, those with these reasons only.",
+    description="Of the skipped and refused ones, those with these reasons only.",
 )
 IDS = ListParameter(
     name="delivery_ids",
@@ -66,7 +66,7 @@ def read_replay(body: dict[str, Any]) -> ReplayRequest:
     for name in [name for name, value in members.items() if value is None]:
         query.refuse(name, "must be an array.")
     statuses = STATUSES.read(query)
-    reasons = REASONS.read(query) or tuple(str(reason) for reason in REPLAYABLE)
+    reasons = REASONS.read(query) or REPLAYABLE
     ids = IDS.read(query) if query.several(IDS.name) else None
     query.finish()
     return ReplayRequest(statuses, reasons, ids)

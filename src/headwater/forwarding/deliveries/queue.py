@@ -20,7 +20,8 @@ queries = Queries(__name__, "queue.sql")
 
 OUTAGE = 2
 """After this many failed calls in a row, the destination is down."""
-
+VERDICT_DELAY = 1800.0
+"""Seconds after sending until the platform is first asked for verdicts."""
 
 StatusChange = Literal["held", "recovered"]
 """A change to notify users of."""
@@ -42,6 +43,13 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
     touchpoint_id: int | None = None
 
 
+class AcceptedRequest(NamedTuple):
+    id: str
+    """The platform's."""
+    delivery_ids: Sequence[int]
+    """In the order of the request."""
+
+
 class CallRecord(NamedTuple):
     now: float
     deliveries: Sequence[DeliveryRecord]
@@ -50,6 +58,8 @@ class CallRecord(NamedTuple):
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
     """Without `destination`, the call succeeded."""
+    accepted: AcceptedRequest | None = None
+    """If the platform will publish verdicts."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
@@ -89,11 +99,15 @@ async def record(
         "ids": [delivery.id for delivery in call.deliveries],
         "http_status": call.http_status,
         "answer": call.answer,
+        "request_id": None if call.accepted is None else call.accepted.id,
     }
     if call.deliveries:
         await connection.execute(queries["record"], values)
         await connection.execute(queries["forget_erased"], values)
         await connection.execute(queries["log_attempts"], values)
+    if call.accepted is not None:
+        accepted = {"delivery_ids": call.accepted.delivery_ids, "due_at": call.now + VERDICT_DELAY}
+        await connection.execute(queries["await_verdicts"], values | accepted)
     if not call.called:
         return None
     match call.destination:

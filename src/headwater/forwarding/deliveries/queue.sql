@@ -3,22 +3,26 @@
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: destinations_due
--- For the operator: unleased; one index probe each.
+-- For the operator: unleased; one or two index probes each.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-  AND EXISTS (SELECT 1 FROM deliveries q
-              WHERE q.space_id = d.space_id AND q.destination_id = d.id
-                AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
+  AND (EXISTS (SELECT 1 FROM deliveries q
+               WHERE q.space_id = d.space_id AND q.destination_id = d.id
+                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s))
+       OR EXISTS (SELECT 1 FROM verdict_requests r
+                  WHERE r.space_id = d.space_id AND r.destination_id = d.id AND r.due_at <= to_timestamp(%(now)s)));
 
 -- name: spaces_due
 -- For the operator.
 SELECT DISTINCT d.space_id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= now()
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-  AND EXISTS (SELECT 1 FROM deliveries q
-              WHERE q.space_id = d.space_id AND q.destination_id = d.id
-                AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
+  AND (EXISTS (SELECT 1 FROM deliveries q
+               WHERE q.space_id = d.space_id AND q.destination_id = d.id
+                 AND q.status IN ('queued', 'retrying') AND q.due_at <= now())
+       OR EXISTS (SELECT 1 FROM verdict_requests r
+                  WHERE r.space_id = d.space_id AND r.destination_id = d.id AND r.due_at <= now()));
 
 -- name: figures
 -- For the operator, by platform.
@@ -58,12 +62,19 @@ SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attem
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
     http_status = %(http_status)s, request = r.request, answer = %(answer)s,
     touchpoint_id = coalesce(r.touchpoint_id, d.touchpoint_id),
+    platform_request_id = CASE WHEN r.status = 'delivered' THEN %(request_id)s::text END,
     finished_at = CASE WHEN r.status <> 'retrying' THEN to_timestamp(%(now)s) END
 FROM json_to_recordset(%(rows)s::json)
      AS r (id bigint, status text, reason text, tried int, due_at float8, error text,
            request jsonb, touchpoint_id bigint)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
   AND d.status IN ('queued', 'retrying');
+
+-- name: await_verdicts
+INSERT INTO verdict_requests (space_id, destination_id, request_id, delivery_ids, sent_at, due_at)
+VALUES (%(space_id)s, %(destination_id)s, %(request_id)s, %(delivery_ids)s::bigint[], to_timestamp(%(now)s),
+        to_timestamp(%(due_at)s))
+ON CONFLICT (space_id, destination_id, request_id) DO NOTHING;
 
 -- name: forget_erased
 -- Of people whose erasure was requested meanwhile. `record` has locked the deliveries, so an erasure is
@@ -86,7 +97,7 @@ JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
 WHERE r.outcome IS NOT NULL;
 
 -- name: wake
--- The destination recovered.
+-- The destination recovered. Events with a reason are retried because of the platform's verdict.
 UPDATE deliveries d SET due_at = to_timestamp(%(now)s)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
-  AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s);
+  AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s) AND d.reason IS NULL;

@@ -1,49 +1,56 @@
-"""Delivery statuses and skip reasons in words."""
+"""Delivery statuses, skip reasons and platforms' reasons of refusals in words."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from headwater.forwarding.platforms.models import SkipReason
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.verdicts import OTHER, ReasonMeaning
 
 STATUSES = {
     "queued": "waiting to be sent",
     "retrying": "failed for now, will be retried",
     "delivered": "accepted by the platform",
+    "counted": "processed by the platform",
+    "refused": "rejected by the platform after it accepted the request",
     "failed": "rejected by the platform",
     "expired": "not delivered in time",
     "skipped": "not sent",
 }
 
 
-class SkipMeaning(NamedTuple):
-    meaning: str
-    remedy: str | None
-    """None without one to offer."""
-
-
-REASONS = {
-    SkipReason.DO_NOT_CAPI: SkipMeaning("the event is marked do_not_capi", None),
-    SkipReason.NOT_ATTRIBUTED: SkipMeaning(
+_SKIP_REASONS = {
+    SkipReason.DO_NOT_CAPI: ReasonMeaning("the event is marked do_not_capi", None),
+    SkipReason.NOT_ATTRIBUTED: ReasonMeaning(
         "no ad of the platform is credited with it", "send it all events (all_events)"
     ),
-    SkipReason.NO_MAPPING: SkipMeaning(
+    SkipReason.NO_MAPPING: ReasonMeaning(
         "the platform has no such event", "choose one of its events (event_names), then replay"
     ),
-    SkipReason.NO_IDENTIFIER: SkipMeaning(
+    SkipReason.NO_IDENTIFIER: ReasonMeaning(
         "it has no identifier that the platform could match", "send an email or a phone number with events"
     ),
-    SkipReason.NO_CONSENT: SkipMeaning("consent was denied, and the platform has no field for that", None),
-    SkipReason.TOO_OLD: SkipMeaning("the event is too old for the platform", None),
-    SkipReason.NO_CURRENCY: SkipMeaning(
+    SkipReason.NO_CONSENT: ReasonMeaning("consent was denied, and the platform has no field for that", None),
+    SkipReason.TOO_OLD: ReasonMeaning("the event is too old for the platform", None),
+    SkipReason.NO_CURRENCY: ReasonMeaning(
         "the amount has no currency", "set the currency of the Space, then replay"
     ),
-    SkipReason.NO_AMOUNT: SkipMeaning(
+    SkipReason.NO_AMOUNT: ReasonMeaning(
         "the platform requires an amount for such events", "send an amount with the event"
     ),
-    SkipReason.PAUSED: SkipMeaning("the destination was paused when it was stored", "replay it"),
-    SkipReason.REMOVED: SkipMeaning("the destination was removed before it was sent", None),
-    SkipReason.DELETED: SkipMeaning("the event was deleted before it was sent", None),
-    SkipReason.REPLACED: SkipMeaning("an event from your server replaced the event from the page", None),
-    SkipReason.ERASED: SkipMeaning("its person was erased before it was sent", None),
+    SkipReason.PAUSED: ReasonMeaning("the destination was paused when it was stored", "replay it"),
+    SkipReason.REMOVED: ReasonMeaning("the destination was removed before it was sent", None),
+    SkipReason.DELETED: ReasonMeaning("the event was deleted before it was sent", None),
+    SkipReason.REPLACED: ReasonMeaning("an event from your server replaced the event from the page", None),
+    SkipReason.ERASED: ReasonMeaning("its person was erased before it was sent", None),
 }
+
+VERDICT_REASONS: dict[str, ReasonMeaning] = {
+    **{
+        name: meaning for platform in PLATFORMS.values() for name, meaning in platform.verdict_reasons.items()
+    },
+    OTHER: ReasonMeaning("the platform gave another reason", "see the error"),
+}
+REFUSAL_REASONS = tuple(name for name, meaning in VERDICT_REASONS.items() if meaning.outcome == "refused")
+REASONS: dict[str, ReasonMeaning] = {
+    str(name): meaning for name, meaning in _SKIP_REASONS.items()
+} | VERDICT_REASONS

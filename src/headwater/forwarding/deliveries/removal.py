@@ -18,6 +18,7 @@ async def remove_destination(connection: AsyncConnection, space_id: int, destina
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
+    await connection.execute(queries["forget_requests"], values)
 
 
 async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:

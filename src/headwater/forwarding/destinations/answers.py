@@ -47,6 +47,8 @@ class DeliveryCounts(Struct, frozen=True):
     queued: int
     retrying: int
     delivered: int
+    counted: int
+    refused: int
     failed: int
     expired: int
     skipped: int

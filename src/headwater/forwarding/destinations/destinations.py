@@ -29,7 +29,9 @@ from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "destinations.sql")
 
-DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
+DELIVERY_STATUSES = ("queued", "retrying", "delivered", "counted", "refused", "failed", "expired", "skipped")
+ACCEPTED = ("delivered", "counted")
+"""Statuses of what the platform accepted and did not refuse later."""
 MOST = 50
 """Per Space."""
 LONGEST_TEST_MESSAGE = 300

@@ -15,6 +15,7 @@ from headwater.forwarding.platforms.consent import is_refused
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
+from headwater.forwarding.platforms.verdicts import ReasonMeaning, VerdictAnswer, VerdictsPending
 from headwater.http.inputs.account_kinds import AccountKind
 
 DAY = 86_400.0
@@ -61,6 +62,9 @@ class Platform(AccountKind, ABC):
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of responses that repeat request values, which are masked."""
 
+    verdict_reasons: ClassVar[Mapping[str, ReasonMeaning]] = {}
+    """Reasons of later verdicts, if the platform publishes them."""
+
     test_code: ClassVar[str | None] = None
     """The setting with the code without which test events count."""
     test_code_place: ClassVar[str] = ""
@@ -77,6 +81,19 @@ class Platform(AccountKind, ABC):
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         """Return the verdict; `count` is the number of parts in the call."""
+
+    def read_request_id(self, answer: EgressResponse) -> str | None:
+        """Return the id to ask for verdicts by, None if the platform publishes none."""
+        return None
+
+    def verdict_request(self, request_id: str, destination: Destination) -> EgressRequest | None:
+        return None
+
+    def read_verdicts(
+        self, answer: EgressResponse, parts: Mapping[int, dict[str, Any] | None]
+    ) -> VerdictAnswer:
+        """Return verdicts on `parts`: stored parts of the request by position, None if erased."""
+        return VerdictsPending()
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Return why the platform can't take a conversion, after the common rules (opt-out, mapping,

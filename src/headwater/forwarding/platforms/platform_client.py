@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +19,10 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.verdicts import VerdictAnswer, VerdictsDeferred
+
+MOST_VERDICT_BYTES = 1024 * 1024
+"""Answers name every event of a request, once per reason and warning."""
 
 log = structlog.get_logger()
 
@@ -29,6 +33,8 @@ class PlatformCall(NamedTuple):
     """None without a response."""
     token: str | None = None
     """The access token used."""
+    request_id: str | None = None
+    """To ask for verdicts by."""
 
 
 class PlatformClient:
@@ -76,7 +82,43 @@ class PlatformClient:
             answer = await self._egress.send(call)
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)), None, text)
-        return PlatformCall(_classify(platform, answer, len(parts)), answer, text)
+        verdict = _classify(platform, answer, len(parts))
+        return PlatformCall(verdict, answer, text, _read_request_id(platform, answer))
+
+    async def fetch_verdicts(
+        self,
+        platform: Platform,
+        destination: Destination,
+        request_id: str,
+        parts: Mapping[int, dict[str, Any] | None],
+        current_time: float,
+    ) -> VerdictAnswer:
+        """Ask for a request's verdicts. Replace a rejected token once."""
+        had_token = self._tokens.has(destination)
+        try:
+            answer = await self._ask(platform, destination, request_id, current_time)
+            if answer is not None and answer.status in {401, 403}:
+                self._tokens.forget(destination)
+                if had_token:
+                    answer = await self._ask(platform, destination, request_id, current_time)
+            return VerdictsDeferred() if answer is None else platform.read_verdicts(answer, parts)
+        except EgressError:
+            return VerdictsDeferred()
+        except Exception:  # an unforeseen response must not stop sending
+            log.exception("verdicts not understood", platform=platform.name)
+            return VerdictsDeferred()
+
+    async def _ask(
+        self, platform: Platform, destination: Destination, request_id: str, current_time: float
+    ) -> EgressResponse | None:
+        token = await self._tokens.fetch(platform, destination, current_time)
+        if isinstance(token, TokenRefusal):
+            return None
+        text = None if token is None else token.text
+        request = platform.verdict_request(
+            request_id, msgspec.structs.replace(destination, access_token=text)
+        )
+        return None if request is None else await self._egress.send(request, most_bytes=MOST_VERDICT_BYTES)
 
 
 def _judge(error: TokenError) -> Verdict:
@@ -100,3 +142,11 @@ def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict
     except Exception:  # an unforeseen response must not stop others
         log.exception("answer not understood", platform=platform.name, status=answer.status)
         return CallDeferred(f"{platform.title} sent an unexpected response.")
+
+
+def _read_request_id(platform: Platform, answer: EgressResponse) -> str | None:
+    try:
+        return platform.read_request_id(answer)
+    except Exception:  # the events were accepted all the same
+        log.exception("request id not read", platform=platform.name)
+        return None

@@ -18,7 +18,7 @@ from headwater.attribution.models import WINDOWS
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
 from headwater.events.filters import EVENT_NAMES_PARAMETER
 from headwater.forwarding.deliveries.delivery_log import count_by_status
-from headwater.forwarding.destinations.destinations import list_destinations
+from headwater.forwarding.destinations.destinations import ACCEPTED, list_destinations
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
@@ -65,7 +65,6 @@ from headwater.spaces.models import Space
 WHOLE_EVENTS = "linear"
 """Under this model every touch has credit, so a filter on touches selects every event they precede."""
 CONVERTING = (KeyCondition(Group.KIND, "order"), KeyCondition(Group.KIND, "conversion"))
-ACCEPTED = "delivered"
 
 
 class StepReason(StrEnum):
@@ -143,7 +142,7 @@ class ComparisonResult:
         """The number of conversions that no delivery of brought to the platform."""
         if self.deliveries is None:
             return None
-        return sum(count for status, count in self.deliveries.items() if status != ACCEPTED)
+        return sum(count for status, count in self.deliveries.items() if status not in ACCEPTED)
 
 
 CREDITED = (Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE)

@@ -15,13 +15,14 @@ from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.base.egress.oauth import find_google_problem
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.consent import is_refused
-from headwater.forwarding.platforms.google import token
+from headwater.forwarding.platforms.google import token, verdict_reasons, verdicts
 from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.verdicts import VerdictAnswer
 
 MOST_ACTIONS = 10
 """Per call."""
@@ -45,6 +46,7 @@ class Google(Platform):
     settings = GoogleSettings
     secrets = _SECRETS
     optional_secrets = frozenset(_SECRETS)
+    verdict_reasons = verdict_reasons.REASONS
     limits = Limits(batch=2000, age=90 * DAY)
     name_pattern = r"[0-9]{1,20}"
     name_rule = "must be the id of a conversion action: 1 to 20 digits."
@@ -111,6 +113,17 @@ class Google(Platform):
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
+
+    def read_request_id(self, answer: EgressResponse) -> str | None:
+        return verdicts.read_request_id(answer)
+
+    def verdict_request(self, request_id: str, destination: Destination) -> EgressRequest:
+        return verdicts.make_request(request_id, destination)
+
+    def read_verdicts(
+        self, answer: EgressResponse, parts: Mapping[int, dict[str, Any] | None]
+    ) -> VerdictAnswer:
+        return verdicts.read_verdicts(answer, parts)
 
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest:
         return token.request(destination, current_time)

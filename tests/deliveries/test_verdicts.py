@@ -1,0 +1,384 @@
+"""Google's verdicts on events that it accepted, over real HTTP to a pretend Google."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from headwater.database.jobs.lease import LeaseLostError
+from headwater.forwarding.deliveries import delivery_log, verdicts
+from headwater.forwarding.deliveries.delivery_log import ReplayRequest
+from headwater.forwarding.deliveries.removal import remove_destination
+from headwater.forwarding.platforms.google import Google
+from tests.deliveries.staging import Sending
+from tests.deliveries.test_taken_back import change
+from tests.support.destinations import taking
+from tests.support.fake_platform import Answer, FakePlatform, Received, Silence, Step
+
+GOOGLE = Google()
+ORDERS, LEADS = "111", "222"
+SETTINGS = '{"customer_id": "1234567890"}'
+NAMES = f'{{"purchase": "{ORDERS}", "lead_generated": "{LEADS}"}}'
+HALF_HOUR, HOUR, DAY = 1800, 3600, 86_400
+PREFIX = "PROCESSING_ERROR_REASON_"
+
+
+def group(status: str, *errors: dict[str, Any], action: str = ORDERS) -> dict[str, Any]:
+    return {
+        "destination": {"productDestinationId": action},
+        "requestStatus": status,
+        "errorInfo": {"errorCounts": list(errors)},
+    }
+
+
+def error(reason: str, *positions: int, prefix: str = PREFIX) -> dict[str, Any]:
+    indices = {"recordIndices": list(positions)} if positions else {}
+    return {"reason": prefix + reason, "recordCount": str(len(positions) or 1), **indices}
+
+
+@dataclass
+class Verdicts:
+    """Accepts every request, as r1, r2 and so on, and answers questions in turn, the last answer for good."""
+
+    answers: list[Any] = field(default_factory=lambda: [[group("SUCCESS")]])
+    accepted: int = 0
+    asked: list[str] = field(default_factory=list[str])
+    meanwhile: Callable[[], object] = lambda: None
+
+    def __call__(self, request: Received) -> Step:
+        if request.method == "POST":
+            self.accepted += 1
+            return Answer(body={"requestId": f"r{self.accepted}"})
+        target = urlsplit(request.target)
+        assert target.path == "/v1/requestStatus:retrieve"
+        self.asked.append(parse_qs(target.query)["requestId"][0])
+        self.meanwhile()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return Answer(body={"requestStatusPerDestination": answer}) if isinstance(answer, list) else answer
+
+
+@pytest.fixture
+def google(sending: Sending) -> Iterator[Verdicts]:
+    sending.platform = taking(GOOGLE, token_request=lambda *_: None)
+    google = Verdicts()
+    with FakePlatform(otherwise=google) as platform:
+        sending.urls["google"] = platform.url
+        yield google
+
+
+def send(sending: Sending, *names: str, **columns: Any) -> list[int]:
+    """Deliveries of one request, in its order."""
+    destination = sending.destination(settings=SETTINGS, event_names=NAMES)
+    deliveries = [sending.delivery(destination, sending.event(event_name=name, **columns)) for name in names]
+    sending.run()
+    return deliveries
+
+
+def later(sending: Sending, seconds: float = HALF_HOUR + 1) -> None:
+    sending.advance(seconds)
+    sending.run()
+
+
+def open_requests(sending: Sending) -> list[tuple[Any, ...]]:
+    return sending.connection.execute(
+        "SELECT request_id, asked, extract(epoch FROM due_at)::float8 - %s FROM verdict_requests"
+        " WHERE space_id = %s ORDER BY request_id",
+        (sending.clock.at, sending.space_id),
+    ).fetchall()
+
+
+def results(sending: Sending, deliveries: list[int]) -> list[tuple[str, str | None]]:
+    return [sending.of(delivery, "status", "reason") for delivery in deliveries]
+
+
+def test_it_works(sending: Sending, google: Verdicts) -> None:
+    """One is refused, the others are counted; nothing is asked before it is time, or again."""
+    google.answers = [[group("PARTIAL_SUCCESS", error("CLICK_NOT_FOUND", 1))]]
+    deliveries = send(sending, "purchase", "purchase", "purchase")
+    accepted = sending.of(deliveries[0], "finished_at")
+    assert results(sending, deliveries) == [("delivered", None)] * 3
+    assert sending.of(deliveries[1], "platform_request_id") == "r1"
+    ((request_id, asked, due),) = open_requests(sending)
+    assert (request_id, asked, due) == ("r1", 0, pytest.approx(HALF_HOUR, abs=1))
+    later(sending, HALF_HOUR - 1)
+    assert google.asked == []
+    later(sending, 2)
+    assert results(sending, deliveries) == [
+        ("counted", None), ("refused", "click_not_found"), ("counted", None),
+    ]  # fmt: skip
+    assert sending.of(deliveries[0], "finished_at") == accepted
+    assert sending.of(deliveries[1], "finished_at").timestamp() == pytest.approx(sending.clock.at)
+    assert sending.attempts(deliveries[0]) == [("delivered", 200, None)]
+    assert sending.attempts(deliveries[1]) == [
+        ("delivered", 200, None), ("refused", None, "click_not_found"),
+    ]  # fmt: skip
+    later(sending, DAY)
+    assert (google.asked, open_requests(sending), google.accepted) == (["r1"], [], 1)
+
+
+def test_processing_until_it_is_final(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("PROCESSING")], [], [group("REQUEST_STATUS_UNKNOWN")], [group("SUCCESS")]]
+    (delivery,) = send(sending, "purchase")
+    later(sending)
+    for asked, pause in ((1, HOUR), (2, 2 * HOUR), (3, 4 * HOUR)):
+        assert sending.of(delivery, "status") == "delivered"
+        assert open_requests(sending) == [("r1", asked, pytest.approx(pause, abs=1))]
+        later(sending, pause - 10)
+        assert len(google.asked) == asked
+        later(sending, 11)
+    assert (sending.of(delivery, "status"), open_requests(sending)) == ("counted", [])
+
+
+def test_given_up_after_two_weeks(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("PROCESSING")]]
+    (delivery,) = send(sending, "purchase")
+    for _ in range(16):
+        later(sending, DAY + 1)
+    assert (sending.of(delivery, "status", "reason", "error"), open_requests(sending)) == (
+        ("delivered", None, None), [],
+    )  # fmt: skip
+    assert 13 <= len(google.asked) <= 15
+
+
+def test_several_conversion_actions(sending: Sending, google: Verdicts) -> None:
+    """One fails as a whole, without positions."""
+    google.answers = [[
+        group("FAILED", error("EVENT_TOO_OLD"), action=LEADS),
+        group("PARTIAL_SUCCESS", error("INVALID_GCLID", 2)),
+    ]]  # fmt: skip
+    deliveries = send(sending, "purchase", "lead_generated", "purchase", "lead_generated")
+    later(sending)
+    assert results(sending, deliveries) == [
+        ("counted", None), ("refused", "event_too_old"),
+        ("refused", "invalid_gclid"), ("refused", "event_too_old"),
+    ]  # fmt: skip
+
+
+def test_a_whole_failure_and_an_erased_event(sending: Sending, google: Verdicts) -> None:
+    """Of several actions, the one of an erased event is not known any more; of a single one it is."""
+    google.answers = [[group("FAILED", error("NO_CONSENT"), action=LEADS), group("SUCCESS")]]
+    deliveries = send(sending, "purchase", "lead_generated")
+    sending.connection.execute(
+        "UPDATE deliveries SET request = NULL, answer = NULL WHERE id = %s", (deliveries[1],)
+    )
+    later(sending)
+    assert results(sending, deliveries) == [("counted", None), ("delivered", None)]
+
+
+@pytest.mark.parametrize("kind", ["deleted", "erased"])
+def test_taken_back_meanwhile(sending: Sending, google: Verdicts, kind: str) -> None:
+    """The verdict is written, but none of the platform's words."""
+    google.answers = [[group("FAILED", error("SOMETHING_NEW", 0))]]
+    (delivery,) = send(sending, "purchase")
+    event = sending.of(delivery, "event_id")
+
+    def take_back() -> None:
+        change(sending, kind, event)
+        sending.connection.execute(
+            "UPDATE deliveries SET request = NULL, answer = NULL, error = NULL WHERE id = %s", (delivery,)
+        )
+
+    google.meanwhile = take_back
+    later(sending)
+    assert sending.of(delivery, "status", "reason", "error", "request") == ("refused", "other", None, None)
+    assert sending.attempts(delivery)[1:] == [("refused", None, "other")]
+
+
+def test_a_reason_that_is_not_known(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("PARTIAL_SUCCESS", error("SOMETHING_NEW", 0), error("MISMATCH", 1, prefix=""))]]
+    deliveries = send(sending, "purchase", "purchase")
+    later(sending)
+    assert sending.of(deliveries[0], "status", "reason", "error") == (
+        "refused", "other", "PROCESSING_ERROR_REASON_SOMETHING_NEW",
+    )  # fmt: skip
+    assert sending.of(deliveries[1], "reason", "error") == ("other", "MISMATCH")
+
+
+def test_positions_outside_the_request(sending: Sending, google: Verdicts) -> None:
+    wrong = {"reason": f"{PREFIX}INVALID_EVENT", "recordIndices": [-1, 2, 10**12, True, "x", None, 1.5]}
+    google.answers = [[group("PARTIAL_SUCCESS", wrong)]]
+    deliveries = send(sending, "purchase", "purchase")
+    later(sending)
+    assert results(sending, deliveries) == [("counted", None)] * 2
+
+
+def test_retried_later(sending: Sending, google: Verdicts) -> None:
+    """It is sent again after six hours at the earliest, even if the destination recovers meanwhile."""
+    google.answers = [[group("FAILED", error("TOO_RECENT_CLICK", 0))], [group("SUCCESS")]]
+    (delivery,) = send(sending, "purchase")
+    later(sending, DAY * 3.5)  # beyond the time for retries since it was queued
+    status, reason, due_at, finished_at = sending.of(delivery, "status", "reason", "due_at", "finished_at")
+    assert (status, reason, finished_at) == ("retrying", "too_recent_click", None)
+    assert due_at.timestamp() - sending.clock.at == pytest.approx(6 * HOUR, abs=1)
+    later(sending, 6 * HOUR - 60)
+    assert google.accepted == 1
+    later(sending, 61)
+    assert results(sending, [delivery]) == [("delivered", None)]
+    assert sending.of(delivery, "platform_request_id", "attempts") == ("r2", 2)
+    later(sending)
+    assert results(sending, [delivery]) == [("counted", None)]
+
+
+def test_too_late_to_retry(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("FAILED", error("INTERNAL_ERROR", 0))]]
+    (delivery,) = send(sending, "purchase", event_time=sending.moment(-90 * DAY + 3 * HOUR))
+    assert sending.of(delivery, "status") == "delivered"
+    later(sending)
+    assert results(sending, [delivery]) == [("expired", "internal_error")]
+
+
+def test_duplicates_are_counted(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[
+        group("FAILED", error("DUPLICATE_TRANSACTION_ID", 0), error("DUPLICATE_GCLID", 1))
+    ]]  # fmt: skip
+    deliveries = send(sending, "purchase", "purchase")
+    later(sending)
+    assert results(sending, deliveries) == [("counted", None)] * 2
+
+
+def test_an_unknown_request(sending: Sending, google: Verdicts) -> None:
+    google.answers = [Answer(404, {"error": {"status": "NOT_FOUND", "message": "No such request."}})]
+    (delivery,) = send(sending, "purchase")
+    later(sending)
+    assert sending.of(delivery, "status", "error") == ("delivered", "NOT_FOUND: No such request.")
+    assert open_requests(sending) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(429), Answer(500), Answer(401), Answer(403), Answer(404, b"<html>"), Answer(200, b"<html>"),
+        Answer(404, {"error": {"status": "UNAUTHENTICATED"}}), Silence(), Answer(200, [1]),
+    ],
+)  # fmt: skip
+def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step) -> None:
+    """The destination is neither held nor paused, and its other requests wait too."""
+    sending.seconds = 0.3
+    google.answers = [answer]
+    destination = sending.destination(settings=SETTINGS, event_names=NAMES)
+    deliveries = []
+    for _ in range(2):
+        deliveries += [sending.delivery(destination)]
+        sending.run()
+    later(sending)
+    assert len(google.asked) == 1
+    assert sending.state(destination, "status", "failures") == ("active", 0)
+    assert [due for _, _, due in open_requests(sending)] == [pytest.approx(HALF_HOUR, abs=1)] * 2
+    google.answers = [[group("SUCCESS")]]
+    later(sending)
+    assert results(sending, deliveries) == [("counted", None)] * 2
+
+
+def test_a_replay_meanwhile_is_not_overwritten(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("FAILED", error("INVALID_EVENT"))]]
+    deliveries = send(sending, "purchase", "purchase")
+    google.meanwhile = lambda: sending.connection.execute(
+        "UPDATE deliveries SET status = 'delivered', platform_request_id = 'r2' WHERE id = %s",
+        (deliveries[0],),
+    )
+    later(sending)
+    assert results(sending, deliveries) == [("delivered", None), ("refused", "invalid_event")]
+
+
+def test_refused_ones_are_replayed(sending: Sending, google: Verdicts) -> None:
+    google.answers = [[group("FAILED", error("INVALID_EVENT"))]]
+
+    async def queue_again(request: ReplayRequest) -> int:
+        async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
+            return (await delivery_log.replay(connection, sending.space_id, destination, request)).queued
+
+    def replay(**chosen: Any) -> int:
+        return asyncio.run(queue_again(ReplayRequest(**chosen)))
+
+    deliveries = send(sending, "purchase", "purchase")
+    destination = sending.of(deliveries[0], "destination_id")
+    later(sending)
+    assert results(sending, deliveries) == [("refused", "invalid_event")] * 2
+    assert replay(reasons=("click_not_found",)) == 0
+    assert replay(ids=(deliveries[0],)) == 1
+    assert sending.of(deliveries[0], "status", "reason", "platform_request_id") == ("queued", None, None)
+    assert replay(reasons=("invalid_event",)) == 1
+
+
+def test_all_replayed(sending: Sending, google: Verdicts) -> None:
+    """Nothing is asked about a request whose deliveries were all sent again."""
+    (delivery,) = send(sending, "purchase")
+    sending.connection.execute(
+        "UPDATE deliveries SET status = 'queued', platform_request_id = NULL WHERE id = %s", (delivery,)
+    )
+    sending.run()
+    later(sending)
+    assert (google.asked, open_requests(sending)) == (["r2"], [])
+    assert sending.of(delivery, "status") == "counted"
+
+
+def test_ended_before_the_commit(sending: Sending, google: Verdicts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written by halves; the next process asks again."""
+    deaths = [LeaseLostError()]
+
+    def die_once(_: str) -> None:
+        if deaths:
+            raise deaths.pop()
+
+    monkeypatch.setattr(verdicts, "failpoint", die_once)
+    (delivery,) = send(sending, "purchase")
+    before: list[object] = []
+    google.meanwhile = lambda: before.append((sending.of(delivery, "status"), len(open_requests(sending))))
+    later(sending)
+    assert before == [("delivered", 1)] * 2
+    assert (sending.of(delivery, "status"), open_requests(sending)) == ("counted", [])
+    assert sending.attempts(delivery) == [("delivered", 200, None)]
+
+
+def test_a_lost_lease_writes_nothing(sending: Sending, google: Verdicts) -> None:
+    (delivery,) = send(sending, "purchase")
+    google.meanwhile = lambda: sending.connection.execute(
+        "UPDATE destinations SET lease = %s, leased_until = now() + interval '30 seconds' WHERE id = %s",
+        (uuid4(), sending.of(delivery, "destination_id")),
+    )
+    later(sending)
+    assert (sending.of(delivery, "status"), len(open_requests(sending))) == ("delivered", 1)
+
+
+def test_sending_goes_first(sending: Sending, google: Verdicts) -> None:
+    (first,) = send(sending, "purchase")
+    sending.advance(HALF_HOUR + 1)
+    second = sending.delivery(sending.of(first, "destination_id"))
+    google.meanwhile = lambda: results_seen.append(sending.of(second, "status"))
+    results_seen: list[str] = []
+    sending.run()
+    assert results_seen == ["delivered"]
+
+
+@pytest.mark.parametrize("status", ["paused", "held"])
+def test_a_destination_that_does_not_send_does_not_ask(
+    sending: Sending, google: Verdicts, status: str
+) -> None:
+    (delivery,) = send(sending, "purchase")
+    sending.connection.execute(
+        "UPDATE destinations SET status = %s WHERE id = %s", (status, sending.of(delivery, "destination_id"))
+    )
+    later(sending, 20 * DAY)
+    assert google.asked == []
+    sending.connection.execute("UPDATE destinations SET status = 'active'")
+    sending.run()
+    assert sending.of(delivery, "status") == "counted"
+
+
+def test_a_removed_destination_is_forgotten(sending: Sending, google: Verdicts) -> None:
+    (delivery,) = send(sending, "purchase")
+    destination = sending.of(delivery, "destination_id")
+
+    async def remove() -> None:
+        async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
+            await remove_destination(connection, sending.space_id, destination)
+
+    asyncio.run(remove())
+    assert (open_requests(sending), google.asked) == ([], [])
