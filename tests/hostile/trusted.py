@@ -10,6 +10,7 @@ TRUSTED: Mapping[str, str] = {
     "console/spend_pages/": "rows that we wrote, or settings that the form's reader took",
     "forwarding/destinations/credentials.py": "rows that we wrote",
     "spend/connections/": "rows that we wrote, and figures that the platform's reader took",
+    "spend/restatements.py": "rows that we wrote",
     "spend/platforms/origins.py": "settings of the operator",
     "spend/platforms/platform.py": "addresses of our own",
     "alerts/reported_figures.py": "figures of ours",

@@ -24,17 +24,17 @@ _AROUND_DIGITS = re.compile(r"\Aact_|[ -]")
 """How platforms write a number that their APIs take as digits: `123-456-7890`, `act_2385`."""
 
 
-def matching(pattern: str, rule: str, example: str) -> Meta:
+def matching(pattern: str, rule: str, example: str, *, is_number: bool = False) -> Meta:
     """Return a rule for a pattern. `rule` completes `The setting …`, followed by an example."""
     words = f"{rule}, such as {example}."
-    return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
+    return Meta(pattern=pattern, examples=[example], extra={_RULE: words, _DIGITS: is_number})
 
 
 def digits(least: int, length: int, example: str) -> Meta:
     """Return a rule for a number of digits."""
     count = str(length) if least == length else f"{least} to {length}"
-    meta = matching(rf"\A[0-9]{{{least},{length}}}\Z", f"must be {count} digits and nothing else", example)
-    return Meta(pattern=meta.pattern, examples=meta.examples, extra={**(meta.extra or {}), _DIGITS: True})
+    rule = f"must be {count} digits and nothing else"
+    return matching(rf"\A[0-9]{{{least},{length}}}\Z", rule, example, is_number=True)
 
 
 def code(least: int, length: int, example: str, signs: str = "") -> Meta:
@@ -147,7 +147,7 @@ def refuse_unknown(
 
 def _tidy(value: object, setting: Any) -> object:
     """Return a number without the signs around its digits."""
-    if not isinstance(value, str) or _DIGITS not in _unwrap(setting)[1]:
+    if not isinstance(value, str) or not _unwrap(setting)[1].get(_DIGITS):
         return value
     return _AROUND_DIGITS.sub("", value)
 
