@@ -11,15 +11,16 @@ _RENAMED = {"no_consent": "consent_missing"}
 """`no_consent` is a skip reason."""
 
 _CLICK_IDS = "send click ids unchanged, and check that nothing shortens or edits the URL of ads"
+_WAIT = "wait: it is sent again automatically"
 _SEND_CONSENT = "send `consent` with events, or set the Space's ad_consent"
 
 REASONS = {
-    "too_recent_click": ReasonMeaning("Google has not processed the click yet", None, "retrying"),
-    "too_recent_call": ReasonMeaning("Google has not processed the call yet", None, "retrying"),
+    "too_recent_click": ReasonMeaning("Google has not processed the click yet", _WAIT, "retrying"),
+    "too_recent_call": ReasonMeaning("Google has not processed the call yet", _WAIT, "retrying"),
     "destination_too_recently_created": ReasonMeaning(
-        "the conversion action was created only recently", None, "retrying"
+        "the conversion action was created only recently", _WAIT, "retrying"
     ),
-    "internal_error": ReasonMeaning("Google had an internal error", None, "retrying"),
+    "internal_error": ReasonMeaning("Google had an internal error", _WAIT, "retrying"),
     "duplicate_transaction_id": ReasonMeaning("Google already has the event", None, "counted"),
     "duplicate_gclid": ReasonMeaning("Google already has a conversion of the click", None, "counted"),
     "event_too_old": ReasonMeaning("the event is older than the conversion action accepts"),
