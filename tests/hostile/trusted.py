@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 TRUSTED: Mapping[str, str] = {
     "api/reference/examples.py": "our own examples",
-    "alerts/spend_problems.py": "rows that we wrote",
     "console/spend_pages/": "rows that we wrote, or settings that the form's reader took",
     "forwarding/destinations/credentials.py": "rows that we wrote",
     "spend/connections/": "rows that we wrote, and figures that the platform's reader took",
