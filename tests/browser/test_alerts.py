@@ -67,7 +67,7 @@ def add(hand: Hand, kind: str, name: str, address: str) -> None:
         hand.open(page.get_by_text("Add a channel", exact=True))
     page.get_by_label("Kind").select_option(kind)
     hand.type(form.get_by_label("Name"), name)
-    hand.type(form.get_by_label("Address"), address)
+    hand.type(form.get_by_label("Address", exact=True), address)
     hand.press(page.get_by_role("button", name="Add channel"))
 
 
