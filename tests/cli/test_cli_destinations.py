@@ -219,7 +219,7 @@ def test_deliveries(terminal: Terminal) -> None:
                          "--reason", "paused", str(skipped))  # fmt: skip
     assert told["queued"] == 1
     refused = terminal.fails("delivery", "replay", "--destination", str(here), "--status", "sent")
-    assert "The status must be one of failed, expired, skipped." in refused
+    assert "The status must be one of failed, refused, expired, skipped." in refused
 
 
 def test_waiting(terminal: Terminal) -> None:

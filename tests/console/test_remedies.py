@@ -74,8 +74,9 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 @pytest.mark.parametrize("kind", list(Rule))
 def test_an_alert_has_a_page(kind: Rule) -> None:
     of_destination = kind in {Rule.DESTINATION_HELD, Rule.DELIVERIES_LATE}
-    of_connection = {"connection_id": 7} if kind.startswith("spend_") else {}
-    alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None, **of_connection)
+    of_row = {"connection_id": 7} if kind.startswith("spend_") else {}
+    of_row |= {"watched_file_id": 7} if kind is Rule.WATCHED_FILE_FAILING else {}
+    alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None, **of_row)
     place = find_alert_page(alert)
     assert (place is None) == (kind in OPERATORS)
     if place is not None:

@@ -71,7 +71,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     [
         ({"secrets.access_token": "another"}, "Invalid OAuth access token"),
         ({"settings.ad_account_id": "99"}, "Object does not exist"),
-        ({"settings.ad_account_id": "act_1"}, "must be 1 to 20 digits"),
+        ({"settings.ad_account_id": "act_x"}, "must be 1 to 20 digits"),
         ({"secrets.access_token": ""}, "is required"),
     ],
 )

@@ -8,7 +8,13 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed
 
-from headwater.attribution.history.revisions import DRAW_REVISION, KEEP_SPEND, NOTE_ADDED, ChangeCause
+from headwater.attribution.history.revisions import (
+    DRAW_REVISION,
+    KEEP_SPEND,
+    NOTE_ADDED,
+    NOTE_PULLED,
+    ChangeCause,
+)
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Invalid
@@ -68,7 +74,7 @@ async def put_pulled(
 ) -> None:
     """Store rows that a pull got, without their names."""
     await put_figures(connection, space_id, spend, pulled_at)
-    await connection.execute(queries["note_pulled"], {"space_id": space_id, "pulled_at": pulled_at})
+    await connection.execute(NOTE_PULLED, {"space_id": space_id, "pulled_at": pulled_at})
 
 
 async def find_pulls(

@@ -127,12 +127,6 @@ FROM former_spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
   AND s.until_revision > %(revision)s;
 
--- name: note_pulled
--- The latest change, made by this transaction, is a pull's.
-UPDATE new_rows a SET pulled_at = %(pulled_at)s
-FROM revisions r
-WHERE r.space_id = %(space_id)s AND a.space_id = %(space_id)s AND a.revision = r.revision;
-
 -- name: pulls
 SELECT a.revision, a.pulled_at FROM new_rows a
 WHERE a.space_id = %(space_id)s AND a.revision = ANY(%(revisions)s::bigint[]) AND a.pulled_at IS NOT NULL;

@@ -105,6 +105,8 @@ KEEP_SPEND = queries["keep_spend"]
 """Binds `space_id`, `cause` and the parameters of `rows`, a SELECT of ledger rows. Run at the same time."""
 NOTE_ADDED = queries["note_added"]
 """Binds `space_id`, and `event_ids` and `touchpoint_ids` from `pack_ids`."""
+NOTE_PULLED = queries["note_pulled"]
+"""Binds `space_id` and `pulled_at`. Run after the change, in its transaction."""
 _HEAD = 9
 """Bytes before the differences: their width and the lowest id."""
 

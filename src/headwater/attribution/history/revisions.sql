@@ -101,6 +101,12 @@ SELECT %(space_id)s, r.revision, %(event_ids)s, %(touchpoint_ids)s
 FROM revisions r
 WHERE r.space_id = %(space_id)s;
 
+-- name: note_pulled
+-- The latest change, made by this transaction, is a pull's.
+UPDATE new_rows a SET pulled_at = %(pulled_at)s
+FROM revisions r
+WHERE r.space_id = %(space_id)s AND a.space_id = %(space_id)s AND a.revision = r.revision;
+
 -- name: outdated
 -- For the operator: Spaces with old rows.
 SELECT DISTINCT x.space_id

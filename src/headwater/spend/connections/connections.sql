@@ -18,7 +18,7 @@ SELECT c.id, c.platform, c.name, c.status, c.settings, c.secret_names, iso_utc(c
        iso_utc(c.failing_since) AS failing_since, c.fault, c.fault_message, d.name AS lender,
        coalesce(c.leased_until > now(), false) AS is_pulling
 FROM spend_connections c
-LEFT JOIN destinations d ON d.space_id = c.space_id AND d.id = c.lender_id AND d.status <> 'removed'
+LEFT JOIN destinations d ON d.space_id = %(space_id)s AND d.id = c.lender_id AND d.status <> 'removed'
 WHERE c.space_id = %(space_id)s AND (%(connection_id)s::bigint IS NULL OR c.id = %(connection_id)s)
 ORDER BY c.id;
 
