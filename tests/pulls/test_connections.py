@@ -104,7 +104,7 @@ def test_platforms(api: Api) -> None:
 def test_what_is_refused(api: Api) -> None:
     assert refused(api, {}).keys() == {"platform"}
     assert refused(api, {"platform": "meta"}).keys() == {"settings.ad_account_id", "secrets.access_token"}
-    wrong = {"settings": {"ad_account_id": "act_1"}, "secrets": {"password": TOKEN}, "name": ""}
+    wrong = {"settings": {"ad_account_id": "act_x"}, "secrets": {"password": TOKEN}, "name": ""}
     assert refused(api, {**DESCRIBED, **wrong}).keys() >= {
         "settings.ad_account_id", "secrets.password", "secrets.access_token", "name",
     }  # fmt: skip

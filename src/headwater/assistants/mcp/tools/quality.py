@@ -43,7 +43,7 @@ _PLATFORM = Parameter(
 _REASON = replace(
     parameters.REASON,
     kind=parameters.REASON.kind.documented(type="string"),
-    description="Only deliveries skipped or refused for this reason.",
+    description="Only deliveries with this reason.",
 )
 _SOUGHT = (_PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON)
 MOST_COUNTED = 50_000
@@ -111,9 +111,8 @@ TOOLS = (
         name="list_deliveries",
         title="List deliveries",
         description=(
-            "Deliveries of events to ad platforms, latest first, and their number by status (`counts`): "
-            "delivered (accepted), counted or refused (the platform's later verdict), failed, skipped with "
-            "the reason, or waiting. The time is when the event was stored. `error` is the platform's answer."
+            "Deliveries of events to ad platforms, latest first, and their number by status (`counts`). The "
+            "time is when the event was stored. `error` is the platform's answer."
         ),
         arguments=describe_arguments(*_SOUGHT) | as_in("list_events", describe_arguments(*PERIODS, *PAGING)),
         answer=make_page_schema(
