@@ -56,7 +56,10 @@ def test_which_ones(api: Api, forwarder: Forwarder) -> None:
     ids = [failed, made["no_mapping"], made["do_not_capi"], 999999999999999999]
     told = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
     assert told["queued"] == 2
-    assert replay(api, destination_id, status=["skipped"])["queued"] == len(set(made) - set(delivery_log.NEVER_AGAIN)) - 2
+    assert (
+        replay(api, destination_id, status=["skipped"])["queued"]
+        == len(set(made) - set(delivery_log.NEVER_AGAIN)) - 2
+    )
     left = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
     assert set(left) == set(delivery_log.NEVER_AGAIN)
 
