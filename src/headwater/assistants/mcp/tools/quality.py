@@ -111,8 +111,8 @@ TOOLS = (
         name="list_deliveries",
         title="List deliveries",
         description=(
-            "Deliveries to ad platforms, latest first, and their number by status (`counts`). The time is when "
-            "the event was stored. `error` is the platform's."
+            "Deliveries to ad platforms, latest first, and their number by status (`counts`). The time is "
+            "when the event was stored."
         ),
         arguments=describe_arguments(*_SOUGHT) | as_in("list_events", describe_arguments(*PERIODS, *PAGING)),
         answer=make_page_schema(
