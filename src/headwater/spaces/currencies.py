@@ -1,4 +1,4 @@
-"""Currency codes of three letters (ISO 4217), in any case."""
+"""Currencies (ISO 4217): codes of three letters in any case, and the decimals of amounts."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ IN_SPACE_CURRENCY = (
 AmountInSpaceCurrency = Annotated[float | None, Meta(description=IN_SPACE_CURRENCY)]
 AMOUNT_FIELDS = ("currency", "amount_in_space_currency")
 """The members of answers that explain an event's amount."""
+
+_WITHOUT_DECIMALS = frozenset(
+    "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
+)
+_WITH_THREE_DECIMALS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
+
+
+def find_decimals(currency: str) -> int:
+    """Return 0 for JPY, 3 for KWD, and 2 for currencies that aren't listed."""
+    return 0 if currency in _WITHOUT_DECIMALS else 3 if currency in _WITH_THREE_DECIMALS else 2
 
 
 def parse_currency(text: str) -> str:

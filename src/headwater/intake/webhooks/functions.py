@@ -17,14 +17,12 @@ from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.intake.webhooks.values import ANY, TEXT, Function, ValueKind, to_number, to_text
 from headwater.sources.parameters import read_pairs
 from headwater.sources.resolve import SourceParameters, resolve
+from headwater.spaces.currencies import find_decimals
 
 _MAX_PARAMETERS = 200
 
-# Without decimals, or with three. Stripe counts ISK and UGX in hundredths.
-_NO_MINOR_UNIT = frozenset(
-    "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
-)
-_THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
+_STRIPE_DECIMALS = {"ISK": 2, "UGX": 2, "MGA": 0}
+"""Where Stripe differs from ISO 4217."""
 
 
 def _skip_blank(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,9 +45,8 @@ def _header(headers: Mapping[str, str], name: str) -> str | None:
 
 def from_minor_units(value: Any, currency: Any = None) -> Decimal:
     code = to_text(currency).strip().upper() if currency is not None else ""
-    if code in _NO_MINOR_UNIT:
-        return to_number(value)
-    return to_number(value) / (1000 if code in _THOUSANDTHS else 100)
+    decimals = _STRIPE_DECIMALS.get(code, find_decimals(code))
+    return to_number(value) / 10**decimals if decimals else to_number(value)
 
 
 def _subtract(value: Any, subtrahend: Any) -> Decimal:
