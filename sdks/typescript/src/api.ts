@@ -508,9 +508,9 @@ export type Destination = {
   status_reason: string | null;
   /** Whether to also send events without a credited touchpoint of the platform. */
   all_events: boolean;
-  /** Without `api_version` unless one was chosen. */
+  /** `api_version` is one of them only if it was chosen. */
   settings: Record<string, unknown>;
-  /** The version of the platform's API in use; null if it has none. */
+  /** The version of the platform's API in use; null for platforms without versions. */
   api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;
@@ -1744,9 +1744,9 @@ export type SpendConnection = {
   status: Status4;
   /** Null before the first pull. */
   account: SpendAccount | null;
-  /** Without `api_version` unless one was chosen. */
+  /** `api_version` is one of them only if it was chosen. */
   settings: Record<string, unknown>;
-  /** The version of the platform's API in use; null if it has none. */
+  /** The version of the platform's API in use; null for platforms without versions. */
   api_version: string | null;
   /** The names of its secrets. */
   secrets: Array<string>;

@@ -518,9 +518,9 @@ class Destination(TypedDict):
     all_events: bool
     """Whether to also send events without a credited touchpoint of the platform."""
     settings: dict[str, Any]
-    """Without `api_version` unless one was chosen."""
+    """`api_version` is one of them only if it was chosen."""
     api_version: str | None
-    """The version of the platform's API in use; null if it has none."""
+    """The version of the platform's API in use; null for platforms without versions."""
     secrets: list[str]
     """The names of its secrets."""
     event_names: dict[str, str | None]
@@ -2067,9 +2067,9 @@ class SpendConnection(TypedDict):
     account: SpendAccount | None
     """Null before the first pull."""
     settings: dict[str, Any]
-    """Without `api_version` unless one was chosen."""
+    """`api_version` is one of them only if it was chosen."""
     api_version: str | None
-    """The version of the platform's API in use; null if it has none."""
+    """The version of the platform's API in use; null for platforms without versions."""
     secrets: list[str]
     """The names of its secrets."""
     is_pulling: bool

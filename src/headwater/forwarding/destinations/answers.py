@@ -12,7 +12,7 @@ from headwater.forwarding.destinations.schemas import ALL_EVENTS, EVENT_NAMES_AB
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Platform
 from headwater.http.answers import DataList, Moment
-from headwater.http.inputs.account_answers import SecretField, describe_secrets
+from headwater.http.inputs.account_answers import SecretField, StoredSettings, UsedVersion, describe_secrets
 from headwater.http.inputs.account_settings import settings_schema
 
 
@@ -63,10 +63,8 @@ class DestinationAnswer(Struct, frozen=True):
     status: Literal["active", "paused", "held"]
     status_reason: Annotated[str | None, Meta(description="Why it is held.")]
     all_events: Annotated[bool, Meta(description=ALL_EVENTS)]
-    settings: Annotated[dict[str, Any], Meta(description="Without `api_version` unless one was chosen.")]
-    api_version: Annotated[
-        str | None, Meta(description="The version of the platform's API in use; null if it has none.")
-    ]
+    settings: StoredSettings
+    api_version: UsedVersion
     secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
     event_names: Annotated[dict[str, str | None], Meta(description=EVENT_NAMES_ABOUT)]
     mapping: list[SentName]

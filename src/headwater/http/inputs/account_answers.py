@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from headwater.http.inputs.account_kinds import AccountKind
+
+StoredSettings = Annotated[
+    dict[str, Any], Meta(description="`api_version` is one of them only if it was chosen.")
+]
+UsedVersion = Annotated[
+    str | None,
+    Meta(description="The version of the platform's API in use; null for platforms without versions."),
+]
 
 
 class SecretField(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from headwater.http.answers import DataList, Moment
-from headwater.http.inputs.account_answers import SecretField, describe_secrets
+from headwater.http.inputs.account_answers import SecretField, StoredSettings, UsedVersion, describe_secrets
 from headwater.http.inputs.account_settings import settings_schema
 from headwater.spend.connections.connections import ConnectionRow
 from headwater.spend.connections.remedies import find_remedy
@@ -60,10 +60,8 @@ class SpendConnectionAnswer(Struct, frozen=True):
         Literal["active", "paused", "held"], Meta(description="Held: it waits until someone fixes the fault.")
     ]
     account: Annotated[SpendAccountAnswer | None, Meta(description="Null before the first pull.")]
-    settings: Annotated[dict[str, Any], Meta(description="Without `api_version` unless one was chosen.")]
-    api_version: Annotated[
-        str | None, Meta(description="The version of the platform's API in use; null if it has none.")
-    ]
+    settings: StoredSettings
+    api_version: UsedVersion
     secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
     is_pulling: bool
     pulled_at: Annotated[Moment | None, Meta(description="The last complete pull.")]
