@@ -305,7 +305,7 @@ class Embedded:
         return directory
 
     def _refuse_open(self, directory: Path) -> None:
-        """Raise EmbeddedError for a directory in which other accounts could place a socket."""
+        """Raise EmbeddedError if other accounts could place a socket in the directory."""
         fault = sockets.find_fault(directory, {os.geteuid(), self.cluster.stat().st_uid})
         if fault is not None:
             raise EmbeddedError(

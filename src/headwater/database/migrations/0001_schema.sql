@@ -787,7 +787,7 @@ CREATE TABLE sites (
 -- A report with an unknown key says by its origin alone whose site it may be of.
 CREATE INDEX sites_origins ON sites USING gin (origins);
 
--- Page views by bots, by the quarter of an hour in which they came.
+-- Page views by bots, by the quarter of an hour of their arrival.
 CREATE TABLE bot_views (
     space_id bigint NOT NULL,
     quarter timestamptz NOT NULL,
@@ -1260,7 +1260,7 @@ CREATE TABLE spend (
     -- When the platform reported this, and the row's place in that report.
     as_of timestamptz NOT NULL,
     place integer NOT NULL,
-    -- The order in which keys were first stored; lists use it within a day.
+    -- Keys are numbered when they are first stored; lists use this order within a day.
     number bigint GENERATED ALWAYS AS IDENTITY,
     -- The number of the change that added the row or its current figures.
     revision bigint NOT NULL DEFAULT 0,
@@ -1526,7 +1526,7 @@ CREATE TABLE watched_files (
     kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
     address text NOT NULL,
-    -- The settings of its imports, like those of an upload over the API.
+    -- The settings of its imports, as for an upload over the API.
     settings jsonb NOT NULL DEFAULT '{}',
     -- Content that was imported before this time is imported again.
     settings_at timestamptz NOT NULL DEFAULT now(),
@@ -1686,7 +1686,7 @@ CREATE TABLE deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY,
     destination_id bigint NOT NULL,
     event_id bigint NOT NULL,
-    -- The id by which the platform deduplicates: assigned once, the same in every attempt.
+    -- The platform deduplicates by this id: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
     status text NOT NULL DEFAULT 'queued'
         -- `delivered`: the platform accepted the request. `counted` and `refused` are its later verdict on
@@ -1739,7 +1739,7 @@ CREATE TABLE verdict_requests (
     space_id bigint NOT NULL,
     destination_id bigint NOT NULL,
     request_id text NOT NULL,
-    -- The deliveries in the order of the request, by which the platform numbers them.
+    -- The deliveries in the order of the request: the platform answers with their positions.
     delivery_ids bigint[] NOT NULL,
     sent_at timestamptz NOT NULL,
     due_at timestamptz NOT NULL,

@@ -119,11 +119,11 @@ class DeliveryLoop:
                 size = min(size * 2 or (1 if failures else batch_size), batch_size)
                 probing = size < batch_size or failures > 0
                 ids = await queue.next_ids(connection, self._lease, current_time, size, probing=probing)
-            if not await (
-                self._send_all(target, ids)
-                if ids
-                else self._verdicts.read_next(target.platform, target.destination, current_time)
-            ):
+            if ids:
+                goes_on = await self._send_all(target, ids)
+            else:
+                goes_on = await self._verdicts.read_next(target.platform, target.destination, current_time)
+            if not goes_on:
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
