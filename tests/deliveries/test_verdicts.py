@@ -14,8 +14,8 @@ import pytest
 
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.forwarding.deliveries import delivery_log, verdicts
+from headwater.forwarding.deliveries.changes import remove_destination
 from headwater.forwarding.deliveries.delivery_log import ReplayRequest
-from headwater.forwarding.deliveries.removal import remove_destination
 from headwater.forwarding.platforms.google import Google
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change

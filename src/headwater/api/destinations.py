@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Handler, Operation, PathParameter
-from headwater.forwarding.deliveries import removal
+from headwater.forwarding.deliveries import changes
 from headwater.forwarding.destinations import destinations, schemas
 from headwater.forwarding.destinations.answers import (
     DestinationAnswer,
@@ -72,7 +72,7 @@ async def delete_destination(call: Call) -> Message:
     """Remove a destination and its secrets. Queued events are skipped."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.transaction() as connection:
-        await removal.remove_destination(connection, call.space_id, destination_id)
+        await changes.remove_destination(connection, call.space_id, destination_id)
     return Message("Destination removed.")
 
 

@@ -13,8 +13,8 @@ from headwater.events import parameters
 from headwater.events.answers import EventAnswer, EventDeleted, EventPage
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.trained_selection import load_listing
-from headwater.events.updates import CHANGE, read_change, update_event
-from headwater.forwarding.deliveries.removal import remove_event
+from headwater.events.updates import CHANGE, read_change
+from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.http.answers import Message
 from headwater.http.inputs.pagination import answer_page
 from headwater.http.inputs.path_parameters import INTEGER_ID, TEXT_ID
@@ -49,7 +49,7 @@ async def update_stored_event(call: Call) -> Message:
     event_id = call.path_id("event_id")
     change = read_change(await call.body())
     async with call.services.database.transaction() as connection:
-        await update_event(connection, call.space_id, event_id, change)
+        await change_event(connection, call.space_id, event_id, change)
     return Message("Event updated.")
 
 

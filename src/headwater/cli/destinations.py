@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
-from headwater.forwarding.deliveries.removal import remove_destination
+from headwater.forwarding.deliveries.changes import remove_destination
 from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.inputs import read_new

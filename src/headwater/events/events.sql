@@ -97,18 +97,20 @@ CROSS JOIN LATERAL (
 ) line
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
+-- name: is_refund
+-- Whether `r` is a refund of the order `e`, in its currency: an event of its contact with a negative amount and
+-- the order's id or name, or its id with a suffix such as `-refund`.
+r.contact_id = e.contact_id AND r.amount < 0 AND r.id <> e.id
+AND coalesce(r.currency, s.currency) = coalesce(e.currency, s.currency)
+AND (r.order_name IN (e.order_id, e.order_name)
+     OR starts_with(r.order_id, e.order_id)
+        AND substr(r.order_id, length(e.order_id) + 1, 1) !~ '[[:alnum:]]')
+
 -- name: refunds
--- The refunds `r` of an event's order, in its currency: events of its contact with a negative amount and the
--- order's id or name, or its id with a suffix such as `-refund`.
 SELECT count(*), coalesce(trim_scale(sum(r.amount)), 0)
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
-JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r.amount < 0
-             AND coalesce(r.currency, s.currency) = coalesce(e.currency, s.currency)
-             AND r.id <> e.id
-             AND (r.order_name IN (e.order_id, e.order_name)
-                  OR starts_with(r.order_id, e.order_id)
-                     AND substr(r.order_id, length(e.order_id) + 1, 1) !~ '[[:alnum:]]')
+JOIN events r ON r.space_id = %(space_id)s AND {is_refund}
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: of_order

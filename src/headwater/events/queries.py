@@ -40,6 +40,9 @@ from headwater.people.contacts.filters import compose_all
 
 queries = Queries(__name__, "events.sql")
 _FETCH = queries["fetch"].format(amount=AMOUNT_COLUMNS)
+IS_REFUND = queries["is_refund"]
+"""The condition that event `r` is a refund of order `e` in Space `s`."""
+_REFUNDS = queries["refunds"].format(is_refund=IS_REFUND)
 
 MAX_PAGE_STATEMENTS = 256
 """Statements cached by a process, of about 10,000 characters."""
@@ -102,7 +105,7 @@ async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) 
 async def sum_refunds(connection: AsyncConnection, space_id: int, event_id: int) -> tuple[int, Decimal]:
     """Return the number of refunds, and their sum, which is negative."""
     values = {"space_id": space_id, "event_id": event_id}
-    count, amount = await fetch_one(connection, queries["refunds"], values)
+    count, amount = await fetch_one(connection, _REFUNDS, values)
     return count, amount
 
 

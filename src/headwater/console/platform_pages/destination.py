@@ -18,6 +18,7 @@ from headwater.console.platform_pages.settings_form import FieldGroup, setting_f
 from headwater.console.platform_pages.wizard import fetch_destination
 from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.forwarding.deliveries import delivery_log
+from headwater.forwarding.deliveries.changes import remove_destination
 from headwater.forwarding.deliveries.delivery_counts import (
     MOST_COUNTED,
     MOST_DAYS,
@@ -28,7 +29,6 @@ from headwater.forwarding.deliveries.delivery_counts import (
 from headwater.forwarding.deliveries.delivery_log import MOST_REPLAYED, REPLAYABLE, DeliveryFilter
 from headwater.forwarding.deliveries.parameters import REASON, STATUS, read_replay
 from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
-from headwater.forwarding.deliveries.removal import remove_destination
 from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.destinations import DestinationRow
 from headwater.forwarding.destinations.event_names import effective

@@ -1680,12 +1680,16 @@ CREATE TABLE destinations (
     PRIMARY KEY (space_id, id)
 );
 
--- One row for each event and destination, written with the event.
+-- What is sent of an event to a destination: the conversion, written with the event; and, once the platform is
+-- known to have it, corrections of its amount.
 CREATE TABLE deliveries (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
     destination_id bigint NOT NULL,
     event_id bigint NOT NULL,
+    kind text NOT NULL DEFAULT 'conversion' CHECK (kind IN ('conversion', 'correction')),
+    -- Of the correction, from 1; 0 for the conversion.
+    number int NOT NULL DEFAULT 0,
     -- The platform deduplicates by this id: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
     status text NOT NULL DEFAULT 'queued'
@@ -1708,10 +1712,17 @@ CREATE TABLE deliveries (
     answer text,
     -- The platform's id of the request that it accepted.
     platform_request_id text,
+    -- What the platform accepted: the amount (NULL in a correction that took the event back), its currency, and
+    -- the account and name it was sent to. A correction must go to the same.
+    sent_amount numeric(19, 4),
+    sent_currency text,
+    sent_to text,
+    -- What a correction needs of a conversion's event once it is deleted: its contact, name, time and consent.
+    former_event jsonb,
     created_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
     PRIMARY KEY (space_id, id),
-    UNIQUE (space_id, event_id, destination_id)
+    UNIQUE (space_id, event_id, destination_id, kind, number)
 );
 CREATE INDEX deliveries_due ON deliveries (space_id, destination_id, due_at, id)
     WHERE status IN ('queued', 'retrying');

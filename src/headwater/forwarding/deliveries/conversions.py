@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor
@@ -11,10 +12,11 @@ from psycopg.sql import SQL
 
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all
+from headwater.forwarding.deliveries.corrections import load_corrections
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import can_be, sendable
 from headwater.forwarding.platforms.identifiers import read_phone
-from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Correction
 from headwater.people.contacts.names import split_name
 from headwater.sources.catalogue import PAID_IDS, listed_name
 from headwater.sources.clicks import CLICK_IDS
@@ -35,14 +37,36 @@ async def load_waiting(
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     waiting = await fetch_all(cursor, queries["waiting"], values)
-    event_ids = [row["event_id"] for row in waiting if row["event_id"] is not None]
+    known = [row for row in waiting if row["event_id"] is not None]
+    event_ids = [row["event_id"] for row in known if row["kind"] == "conversion"]
     clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
-    return [_make_pending(row, clicks.get(row["event_id"])) for row in waiting]
+    correcting = [row["id"] for row in known if row["kind"] == "correction"]
+    if not correcting:
+        return [_make_pending(row, clicks.get(row["event_id"])) for row in waiting]
+    sent_clicks = await _load_sent_clicks(connection, space_id, correcting)
+    corrections = await load_corrections(connection, space_id, correcting)
+    return [
+        _make_pending(
+            row, (sent_clicks if row["kind"] == "correction" else clicks).get(row["event_id"]), corrections
+        )
+        for row in waiting
+    ]
 
 
 async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: list[int]) -> dict[int, Click]:
     values = {"space_id": space_id, "event_ids": event_ids, **CREDIT.parameters()}
-    cursor: AsyncCursor[tuple[Any, ...]] = await connection.execute(_CLICKS, values)
+    return await _read_clicks(await connection.execute(_CLICKS, values))
+
+
+async def _load_sent_clicks(
+    connection: AsyncConnection, space_id: int, delivery_ids: list[int]
+) -> dict[int, Click]:
+    values = {"space_id": space_id, "delivery_ids": delivery_ids}
+    return await _read_clicks(await connection.execute(queries["sent_clicks"], values))
+
+
+async def _read_clicks(cursor: AsyncCursor[tuple[Any, ...]]) -> dict[int, Click]:
+    """Return clicks by event."""
     return {
         event_id: Click(
             touchpoint_id=touchpoint_id,
@@ -56,9 +80,13 @@ async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: li
     }
 
 
-def _make_pending(row: dict[str, Any], click: Click | None) -> PendingDelivery:
+def _make_pending(
+    row: dict[str, Any], click: Click | None, corrections: Mapping[int, Correction] = MappingProxyType({})
+) -> PendingDelivery:
     return PendingDelivery(
         id=row["id"],
+        kind=row["kind"],
+        correction=corrections.get(row["id"]),
         attempts=row["attempts"],
         queued_at=row["queued_at"],
         conversion=None if row["event_id"] is None else _make_conversion(row, click),

@@ -1,44 +1,66 @@
 -- name: waiting
--- With their event (NULL once deleted) and the person's current data. An erasure counts from its request,
--- also under a contact merged since.
-SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
-       e.id AS event_id, e.event_name, l.label AS configured_name,
-       floor(extract(epoch FROM e.event_time) * 1000)::bigint AS event_time,
+-- With their event and the person's current data. Of a deleted event, only a correction has what is kept of it; all
+-- NULL if nothing is. An erasure counts from its request, also under a contact merged since.
+SELECT d.id, d.kind, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
+       CASE WHEN v.event_name IS NOT NULL THEN d.event_id END AS event_id, v.event_name,
+       l.label AS configured_name, floor(extract(epoch FROM v.event_time) * 1000)::bigint AS event_time,
        e.amount, coalesce(e.currency, s.currency) AS currency, e.order_id, e.event_url AS url,
        e.ip, e.user_agent, e.cookies, coalesce(e.do_not_capi, false) AS do_not_capi,
-       coalesce(e.ad_user_data, consent.given) AS ad_user_data,
-       coalesce(e.ad_personalization, consent.given) AS ad_personalization,
+       coalesce(v.ad_user_data, consent.given) AS ad_user_data,
+       coalesce(v.ad_personalization, consent.given) AS ad_personalization,
        c.email, c.phone, c.name, parts.first_name, parts.last_name, c.city, c.state, c.country,
        s.phone_region,
        (SELECT i.value FROM contact_identifiers i
-        WHERE i.space_id = %(space_id)s AND i.contact_id = e.contact_id AND i.kind = 'tracking_id'
+        WHERE i.space_id = %(space_id)s AND i.contact_id = v.contact_id AND i.kind = 'tracking_id'
         ORDER BY i.recency DESC LIMIT 1) AS external_id,
        EXISTS (SELECT FROM erasures r
-               WHERE r.space_id = %(space_id)s AND r.receipt_mark >= e.id
+               WHERE r.space_id = %(space_id)s AND r.receipt_mark >= d.event_id
                  AND r.contact_id = ANY(ARRAY(
-                     SELECT e.contact_id UNION ALL
+                     SELECT v.contact_id UNION ALL
                      SELECT m.id FROM contacts m
-                     WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id))) AS erased
+                     WHERE m.space_id = %(space_id)s AND m.merged_into = v.contact_id))) AS erased
 FROM deliveries d
 JOIN spaces s ON s.id = %(space_id)s
 CROSS JOIN LATERAL (
     SELECT CASE s.ad_consent WHEN 'granted' THEN true WHEN 'denied' THEN false END AS given
 ) consent
 LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
-LEFT JOIN contacts c ON c.space_id = %(space_id)s AND c.id = e.contact_id
+LEFT JOIN deliveries o ON d.kind = 'correction' AND e.id IS NULL
+                      AND o.space_id = %(space_id)s AND o.event_id = d.event_id
+                      AND o.destination_id = d.destination_id AND o.kind = 'conversion'
+LEFT JOIN LATERAL jsonb_to_record(o.former_event)
+     AS f (contact_id bigint, event_name text, event_time timestamptz,
+           ad_user_data boolean, ad_personalization boolean) ON true
+LEFT JOIN contacts owner ON owner.space_id = %(space_id)s AND owner.id = f.contact_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(e.contact_id, owner.merged_into, owner.id) AS contact_id,
+           coalesce(e.event_name, f.event_name) AS event_name, coalesce(e.event_time, f.event_time) AS event_time,
+           CASE WHEN e.id IS NULL THEN f.ad_user_data ELSE e.ad_user_data END AS ad_user_data,
+           CASE WHEN e.id IS NULL THEN f.ad_personalization ELSE e.ad_personalization END AS ad_personalization
+) v
+LEFT JOIN contacts c ON c.space_id = %(space_id)s AND c.id = v.contact_id
 LEFT JOIN LATERAL (
     SELECT i.first_name, i.last_name FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = c.id AND i.kind = 'name'
       AND i.value = c.name AND num_nonnulls(i.first_name, i.last_name) > 0
     ORDER BY i.recency DESC LIMIT 1
 ) parts ON true
-LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
+LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = v.event_name
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.id = ANY(%(ids)s::bigint[]) AND d.status IN ('queued', 'retrying')
 ORDER BY d.id;
 
 -- name: clicks
+-- The credited touchpoint of each conversion.
 SELECT c.event_id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
        t.url, t.cookies
 FROM ({credited}) c
 JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id;
+
+-- name: sent_clicks
+-- The touchpoint that the conversion was sent with.
+SELECT d.event_id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
+       t.url, t.cookies
+FROM deliveries d
+JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = d.touchpoint_id
+WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]);

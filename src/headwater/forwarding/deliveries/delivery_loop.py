@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,7 +42,7 @@ from headwater.forwarding.destinations.inputs import settings_problems
 from headwater.forwarding.destinations.leases import DestinationLease, LeasedDestination
 from headwater.forwarding.platforms.models import Conversion, Destination
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.platform_client import PlatformCall, PlatformClient
+from headwater.forwarding.platforms.platform_client import CallContents, PlatformCall, PlatformClient
 from headwater.spaces.encryption import Unsealable
 
 BEAT_SECONDS = 5.0
@@ -79,6 +80,8 @@ class _Part(NamedTuple):
     content: dict[str, Any]
     redacted: dict[str, Any] | None
     """The content to store."""
+    place: str
+    """The account and name that it is sent to."""
 
 
 class DeliveryLoop:
@@ -174,10 +177,9 @@ class DeliveryLoop:
             await self._write(platform.name, CallRecord(current_time, settled, called=False))
         if not parts:
             return CallOutcome()
-        count = max(1, platform.count_fitting([content_part.content for content_part in parts]))
-        parts, later = parts[:count], parts[count:]
+        parts, later = _take_call(parts, platform)
         failpoint("forward_before_send")
-        contents = [content_part.content for content_part in parts]
+        contents = CallContents([content_part.content for content_part in parts], parts[0].pending.kind)
         with call_seconds.labels(platform.name).time():
             call = await self._services.caller.call(platform, target.destination, contents, current_time)
         count_call(platform.name, call.answer.status if call.answer else None)
@@ -232,7 +234,7 @@ def _prepare(
     for delivery in pending:
         decision = decide(delivery, target.platform, target.destination, current_time)
         if isinstance(decision, Send):
-            prepared = _build(delivery, decision.conversion, target)
+            prepared = _build(delivery, decision.conversion, target, current_time)
             if isinstance(prepared, _Part):
                 parts.append(prepared)
             else:
@@ -247,15 +249,32 @@ def _prepare(
     return parts, settled
 
 
-def _build(delivery: PendingDelivery, conversion: Conversion, target: _Target) -> _Part | DeliveryRecord:
-    platform = target.platform
+def _take_call(parts: Sequence[_Part], platform: Platform) -> tuple[Sequence[_Part], Sequence[_Part]]:
+    """Divide parts into those of one call, and the rest."""
+    if platform.corrections is not None and platform.corrections.are_separate:
+        parts = sorted(parts, key=lambda part: part.pending.kind != parts[0].pending.kind)
+        most = sum(part.pending.kind == parts[0].pending.kind for part in parts)
+    else:
+        most = len(parts)
+    count = max(1, platform.count_fitting([content_part.content for content_part in parts[:most]]))
+    return parts[:count], parts[count:]
+
+
+def _build(
+    delivery: PendingDelivery, conversion: Conversion, target: _Target, current_time: float
+) -> _Part | DeliveryRecord:
+    platform, destination = target.platform, target.destination
     try:
-        content = platform.build(conversion, target.destination)
+        if delivery.kind == "correction":
+            content = platform.build_correction(conversion, destination, current_time)
+        else:
+            content = platform.build(conversion, destination)
     except Exception:  # an unforeseen conversion must not stop the others
         log.exception("conversion not built", platform=platform.name, delivery=delivery.id)
         error = "Internal error: the event could not be prepared."
         return DeliveryRecord(id=delivery.id, status="failed", error=error)
-    return _Part(delivery, conversion, content, _redact(platform, content))
+    place = platform.find_place(conversion, destination)
+    return _Part(delivery, conversion, content, _redact(platform, content), place)
 
 
 def _redact(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
@@ -320,10 +339,16 @@ def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> M
 
 
 def _delivery_record(content_part: _Part, **state: Any) -> DeliveryRecord:
-    click = content_part.conversion.click
+    pending, conversion = content_part.pending, content_part.conversion
+    amount = conversion.amount
+    if amount is None and pending.kind == "conversion":  # only a correction without one takes an event back
+        amount = Decimal(0)
     return DeliveryRecord(
-        id=content_part.pending.id,
+        id=pending.id,
         request=content_part.redacted,
-        touchpoint_id=None if click is None else click.touchpoint_id,
+        touchpoint_id=None if conversion.click is None else conversion.click.touchpoint_id,
+        sent_amount=amount,
+        sent_currency=conversion.currency,
+        sent_to=content_part.place,
         **state,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason
+from headwater.forwarding.platforms.models import Conversion, Correction, Destination, SkipReason
 from headwater.forwarding.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
@@ -21,6 +21,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """A waiting delivery with the event's current data."""
 
     id: int
+    kind: Literal["conversion", "correction"] = "conversion"
     attempts: int
     queued_at: float
     """Unix seconds."""
@@ -29,10 +30,18 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     do_not_capi: bool = False
     erased: bool = False
     """Erased, or to be erased."""
+    correction: Correction | None = None
+    """None while its conversion is not known to be accepted."""
+
+    def too_old_at(self, platform: Platform) -> float:
+        assert self.conversion is not None
+        age = platform.limits.age
+        if self.kind == "correction" and platform.corrections is not None:
+            age = min(age, platform.corrections.age)
+        return self.conversion.event_time / 1000 + age - AGE_MARGIN
 
     def ends_at(self, platform: Platform) -> float:
-        assert self.conversion is not None
-        too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
+        too_old = self.too_old_at(platform)
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
@@ -68,17 +77,41 @@ def decide(
 ) -> Decision:
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
+    if delivery.kind == "correction":
+        return _decide_correction(delivery, platform, destination, current_time)
     conversion = keep_credited_click(delivery.conversion, platform)
     reason = _find_exclusion(delivery, conversion, platform, destination)
     if reason is not None:
         return Skip(reason)
-    if current_time > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
+    if current_time > delivery.too_old_at(platform):
         return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
     reason = platform.skip_reason(conversion, destination)
     if reason is not None:
         return Skip(reason)
     sendable_at = delivery.sendable_at(platform)
     return Send(conversion) if current_time >= sendable_at else Later(sendable_at)
+
+
+def _decide_correction(
+    delivery: PendingDelivery, platform: Platform, destination: Destination, current_time: float
+) -> Decision:
+    """A correction goes where its conversion went: elsewhere, it would count as a new one."""
+    correction, conversion = delivery.correction, delivery.conversion
+    if correction is None or conversion is None or correction.is_settled:
+        return Skip(SkipReason.SAME_AMOUNT)
+    account = f"{platform.find_account(destination)}/"
+    if correction.place is None or not correction.place.startswith(account):
+        return Skip(SkipReason.OTHER_ACCOUNT)
+    if delivery.erased or delivery.do_not_capi:
+        return Skip(SkipReason.ERASED if delivery.erased else SkipReason.DO_NOT_CAPI)
+    if current_time > delivery.too_old_at(platform):
+        return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
+    currency = correction.currency or correction.held_currency
+    conversion = msgspec.structs.replace(
+        conversion, amount=correction.amount, currency=currency, sent_name=correction.place[len(account) :]
+    )
+    reason = platform.skip_reason(conversion, destination)
+    return Send(conversion) if reason is None else Skip(reason)
 
 
 def _find_exclusion(
@@ -88,6 +121,8 @@ def _find_exclusion(
         return SkipReason.ERASED
     if delivery.do_not_capi:
         return SkipReason.DO_NOT_CAPI
+    if conversion.amount is not None and conversion.amount < 0:
+        return SkipReason.REFUND
     if platform.find_name(conversion, destination) is None:
         return SkipReason.NO_MAPPING
     if conversion.click is None and not destination.all_events:

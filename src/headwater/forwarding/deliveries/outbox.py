@@ -5,6 +5,7 @@ are skipped here, for users to see.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
@@ -111,9 +112,15 @@ def make_dedup_id(space_id: int, event_id: int) -> str:
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 
+def is_refund(event: StoredEvent) -> bool:
+    return event.amount is not None and Decimal(event.amount) < 0
+
+
 def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
+    if is_refund(event):
+        return SkipReason.REFUND
     if target.status == "paused":
         return SkipReason.PAUSED
     platform = registry.PLATFORMS.get(target.platform)

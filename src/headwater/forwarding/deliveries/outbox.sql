@@ -6,7 +6,7 @@ SELECT %(space_id)s, r.destination_id, r.event_id, r.dedup_id,
        CASE WHEN r.reason IS NOT NULL THEN now() END
 FROM json_to_recordset(%(deliveries)s::json)
      AS r (destination_id bigint, event_id bigint, dedup_id text, reason text)
-ON CONFLICT (space_id, event_id, destination_id) DO NOTHING;
+ON CONFLICT (space_id, event_id, destination_id, kind, number) DO NOTHING;
 
 -- name: hand_over
 -- Under the same dedup id, unless the replacement already has a delivery.
@@ -18,9 +18,14 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
                     AND known.destination_id = d.destination_id);
 
 -- name: withdraw
--- Also clear their content, which a later erasure couldn't find.
+-- Before the event is deleted. Also clear their content, which a later erasure couldn't find.
 UPDATE deliveries d
-SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
+SET former_event = CASE WHEN d.kind = 'conversion' AND d.status IN ('delivered', 'counted') THEN (
+        SELECT jsonb_build_object(
+                   'contact_id', e.contact_id, 'event_name', e.event_name, 'event_time', e.event_time,
+                   'ad_user_data', e.ad_user_data, 'ad_personalization', e.ad_personalization)
+        FROM events e WHERE e.space_id = %(space_id)s AND e.id = d.event_id) END,
+    status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
     finished_at = least(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;

@@ -63,10 +63,13 @@ SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attem
     http_status = %(http_status)s, request = r.request, answer = %(answer)s,
     touchpoint_id = coalesce(r.touchpoint_id, d.touchpoint_id),
     platform_request_id = CASE WHEN r.status = 'delivered' THEN %(request_id)s::text END,
+    sent_amount = CASE WHEN r.status = 'delivered' THEN r.sent_amount ELSE d.sent_amount END,
+    sent_currency = CASE WHEN r.status = 'delivered' THEN r.sent_currency ELSE d.sent_currency END,
+    sent_to = CASE WHEN r.status = 'delivered' THEN r.sent_to ELSE d.sent_to END,
     finished_at = CASE WHEN r.status <> 'retrying' THEN to_timestamp(%(now)s) END
 FROM json_to_recordset(%(rows)s::json)
      AS r (id bigint, status text, reason text, tried int, due_at float8, error text,
-           request jsonb, touchpoint_id bigint)
+           request jsonb, touchpoint_id bigint, sent_amount numeric, sent_currency text, sent_to text)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
   AND d.status IN ('queued', 'retrying');
 
@@ -78,16 +81,16 @@ ON CONFLICT (space_id, destination_id, request_id) DO NOTHING;
 
 -- name: forget_erased
 -- Of people whose erasure was requested meanwhile. `record` has locked the deliveries, so an erasure is
--- either seen here or clears them later.
+-- either seen here or clears them later. Of a deleted event, an erasure would not find them.
 UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
-FROM events e
-WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
-  AND e.space_id = %(space_id)s AND e.id = d.event_id
-  AND EXISTS (SELECT FROM (SELECT e.contact_id AS id UNION ALL
-                           SELECT m.id FROM contacts m
-                           WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id) known
-              JOIN erasures r ON r.space_id = %(space_id)s AND r.contact_id = known.id
-              WHERE r.receipt_mark >= e.id);
+WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]) AND NOT EXISTS (
+    SELECT FROM events e
+    WHERE e.space_id = %(space_id)s AND e.id = d.event_id AND NOT EXISTS (
+        SELECT FROM (SELECT e.contact_id AS id UNION ALL
+                     SELECT m.id FROM contacts m
+                     WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id) known
+        JOIN erasures r ON r.space_id = %(space_id)s AND r.contact_id = known.id
+        WHERE r.receipt_mark >= e.id));
 
 -- name: log_attempts
 INSERT INTO delivery_attempts (space_id, delivery_id, attempted_at, outcome, http_status, error)

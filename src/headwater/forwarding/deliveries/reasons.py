@@ -37,6 +37,11 @@ _SKIP_REASONS = {
     SkipReason.NO_AMOUNT: ReasonMeaning(
         "the platform requires an amount for such events", "send an amount with the event"
     ),
+    SkipReason.REFUND: ReasonMeaning("a refund is sent as a correction of its order", None),
+    SkipReason.SAME_AMOUNT: ReasonMeaning("the platform already has the order's amount", None),
+    SkipReason.OTHER_ACCOUNT: ReasonMeaning(
+        "the conversion was sent to another account of the platform", "set that account again, then replay"
+    ),
     SkipReason.PAUSED: ReasonMeaning("the destination was paused when it was stored", "replay it"),
     SkipReason.REMOVED: ReasonMeaning("the destination was removed before it was sent", None),
     SkipReason.DELETED: ReasonMeaning("the event was deleted before it was sent", None),

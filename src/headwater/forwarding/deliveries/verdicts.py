@@ -18,6 +18,7 @@ from headwater.database.bulk_values import rows
 from headwater.database.jobs.backoff import climb
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.forwarding.deliveries.corrections import correct_accepted
 from headwater.forwarding.deliveries.counters import count_deliveries
 from headwater.forwarding.deliveries.eligibility import AGE_MARGIN
 from headwater.forwarding.deliveries.queue import DeliveryRecord
@@ -91,6 +92,8 @@ class VerdictReader:
         async with self.database.transaction() as connection:
             await leases.lock_leased(connection, self.lease)
             written = await self._write(connection, request.id, records, current_time)
+            counted = [record.id for record in written if record.status == "counted"]
+            await correct_accepted(connection, self.lease.key.space_id, counted)
             await self._schedule(connection, request, answer, current_time)
             failpoint("forward_before_commit")
         count_deliveries(platform.name, written)

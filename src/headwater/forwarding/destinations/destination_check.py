@@ -32,7 +32,7 @@ from headwater.forwarding.platforms.models import (
     PartlyAccepted,
 )
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.platform_client import PlatformCall, PlatformClient
+from headwater.forwarding.platforms.platform_client import CallContents, PlatformCall, PlatformClient
 
 
 class DestinationCheck(Struct, frozen=True):
@@ -78,8 +78,8 @@ async def try_destination(
     reason = platform.skip_reason(conversion, destination)
     if reason is not None:
         return _make_failure(f"The test event would be skipped: {reason}.")
-    parts = [platform.build(conversion, destination)]
-    call = await PlatformClient(egress).call(platform, destination, parts, current_time)
+    contents = CallContents([platform.build(conversion, destination)])
+    call = await PlatformClient(egress).call(platform, destination, contents, current_time)
     return _make_result(call, platform, destination)
 
 

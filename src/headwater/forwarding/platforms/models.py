@@ -18,6 +18,9 @@ class SkipReason(StrEnum):
     TOO_OLD = "too_old"
     NO_CURRENCY = "no_currency"
     NO_AMOUNT = "no_amount"
+    REFUND = "refund"
+    SAME_AMOUNT = "same_amount"
+    OTHER_ACCOUNT = "other_account"
     PAUSED = "paused"
     REMOVED = "removed"
     DELETED = "deleted"
@@ -73,6 +76,8 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """A standard name or custom_event_N."""
     configured_name: str | None = None
     """The Space's name of a custom event."""
+    sent_name: str | None = None
+    """The platform's name or id that a correction must repeat."""
     event_time: int
     """Milliseconds since 1970."""
     person: ConvertedPerson = ConvertedPerson()
@@ -99,6 +104,23 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     def cookie(self, name: str) -> str | None:
         """Prefer the event's cookie to the touchpoint's."""
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
+
+
+class Correction(msgspec.Struct, frozen=True):
+    """An order's worth now, and what its platform has."""
+
+    amount: Decimal | None
+    """Minus refunds. None if the event is deleted."""
+    currency: str | None
+    held_amount: Decimal | None
+    held_currency: str | None
+    place: str | None
+    """The account and name that the conversion was sent to."""
+
+    @property
+    def is_settled(self) -> bool:
+        same = self.amount == self.held_amount
+        return same and (not self.amount or self.currency == self.held_currency)
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):

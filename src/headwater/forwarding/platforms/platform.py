@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+import msgspec
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
@@ -35,6 +37,18 @@ class Limits:
     """Bytes of a call's body."""
 
 
+@dataclass(frozen=True)
+class Corrections:
+    """How a platform takes corrections of a conversion's amount."""
+
+    age: float
+    """The maximum age of the conversion, in seconds."""
+    accepted: Literal["delivered", "counted"] = "delivered"
+    """The status of a delivery that the platform is known to have."""
+    are_separate: bool = False
+    """Whether calls have either conversions or corrections."""
+
+
 class Platform(AccountKind, ABC):
     """A server-side conversion API, one stateless instance per folder. Its name is also in
     HEADWATER_<NAME>_URL.
@@ -62,6 +76,9 @@ class Platform(AccountKind, ABC):
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of responses that repeat request values, which are masked."""
 
+    corrections: ClassVar[Corrections | None] = None
+    """None if what it has cannot be corrected."""
+
     verdict_reasons: ClassVar[Mapping[str, ReasonMeaning]] = {}
     """Reasons of later verdicts, if the platform publishes them."""
 
@@ -81,6 +98,18 @@ class Platform(AccountKind, ABC):
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         """Return the verdict; `count` is the number of parts in the call."""
+
+    def build_correction(
+        self, conversion: Conversion, destination: Destination, moment: float
+    ) -> dict[str, Any]:
+        """Return a correction's part of a call. The conversion has the amount to correct to, None to take it
+        back; `moment` is the time of the correction, in Unix seconds.
+        """
+        raise NotImplementedError
+
+    def correction_request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        """Return the request with these corrections, if they are separate."""
+        return self.request(parts, destination)
 
     def read_request_id(self, answer: EgressResponse) -> str | None:
         """Return the id to ask for verdicts by, None if the platform publishes none."""
@@ -134,8 +163,19 @@ class Platform(AccountKind, ABC):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
 
+    def find_place(self, conversion: Conversion, destination: Destination) -> str:
+        """Return the account and name that a conversion is sent to."""
+        return f"{self.find_account(destination)}/{self.find_name(conversion, destination)}"
+
+    def find_account(self, destination: Destination) -> str:
+        """Return the settings without which no account would be known."""
+        required = (field.name for field in msgspec.structs.fields(self.settings) if field.required)
+        return "/".join(str(getattr(destination.settings, name)) for name in required)
+
     def find_name(self, conversion: Conversion, destination: Destination) -> str | None:
         """Return None if not sent."""
+        if conversion.sent_name is not None:
+            return conversion.sent_name
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -27,6 +27,12 @@ MOST_VERDICT_BYTES = 1024 * 1024
 log = structlog.get_logger()
 
 
+class CallContents(NamedTuple):
+    parts: Sequence[dict[str, Any]]
+    kind: Literal["conversion", "correction"] = "conversion"
+    """Of all parts, if the platform takes corrections in calls of their own."""
+
+
 class PlatformCall(NamedTuple):
     verdict: Verdict
     answer: EgressResponse | None = None
@@ -43,29 +49,21 @@ class PlatformClient:
         self._tokens = AccessTokens(egress)
 
     async def call(
-        self,
-        platform: Platform,
-        destination: Destination,
-        parts: Sequence[dict[str, Any]],
-        current_time: float,
+        self, platform: Platform, destination: Destination, contents: CallContents, current_time: float
     ) -> PlatformCall:
         """Send events. Replace a rejected token once, because it may be revoked. If the new one fails too,
         the credentials are wrong.
         """
         had_token = self._tokens.has(destination)
-        result = await self._call_once(platform, destination, parts, current_time)
+        result = await self._call_once(platform, destination, contents, current_time)
         if isinstance(result.verdict, CredentialsRefused):
             self._tokens.forget(destination)
             if had_token:
-                return await self._call_once(platform, destination, parts, current_time)
+                return await self._call_once(platform, destination, contents, current_time)
         return result
 
     async def _call_once(
-        self,
-        platform: Platform,
-        destination: Destination,
-        parts: Sequence[dict[str, Any]],
-        current_time: float,
+        self, platform: Platform, destination: Destination, contents: CallContents, current_time: float
     ) -> PlatformCall:
         try:
             token = await self._tokens.fetch(platform, destination, current_time)
@@ -75,14 +73,14 @@ class PlatformClient:
             return PlatformCall(_judge(token.error), token.answer)
         text = None if token is None else token.text
         destination = msgspec.structs.replace(destination, access_token=text)
-        call = _request(platform, parts, destination)
+        call = _request(platform, contents, destination)
         if isinstance(call, Bisect):
             return PlatformCall(call, None, text)
         try:
             answer = await self._egress.send(call)
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)), None, text)
-        verdict = _classify(platform, answer, len(parts))
+        verdict = _classify(platform, answer, len(contents.parts))
         return PlatformCall(verdict, answer, text, _read_request_id(platform, answer))
 
     async def fetch_verdicts(
@@ -126,11 +124,11 @@ def _judge(error: TokenError) -> Verdict:
     return CallDeferred(error.text) if error.is_temporary else CredentialsRefused(error.text)
 
 
-def _request(
-    platform: Platform, parts: Sequence[dict[str, Any]], destination: Destination
-) -> EgressRequest | Bisect:
+def _request(platform: Platform, contents: CallContents, destination: Destination) -> EgressRequest | Bisect:
     try:
-        return platform.request(parts, destination)
+        if contents.kind == "correction":
+            return platform.correction_request(contents.parts, destination)
+        return platform.request(contents.parts, destination)
     except Exception:  # an unforeseen part must not stop others
         log.exception("call not made", platform=platform.name)
         return Bisect("Internal error: the request could not be prepared.")

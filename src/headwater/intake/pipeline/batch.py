@@ -184,6 +184,8 @@ class Batch:
         self.orders: dict[str, StoredOrder] = {}
         """Stored orders with refunds in the batch."""
         self.refund_changes = RefundChanges()
+        self.refunded_orders: list[int] = []
+        """Orders whose stored refunds changed. Set when written."""
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}

@@ -34,7 +34,13 @@ from headwater.events.refunds.store import save_refunds
 from headwater.events.touchpoints import batch_store as touchpoints
 from headwater.events.touchpoints.batch_store import StoredTouchpoint
 from headwater.events.touchpoints.models import Touch
-from headwater.forwarding.deliveries.outbox import hand_over_deliveries, queue_deliveries, withdraw_all
+from headwater.forwarding.deliveries.corrections import find_orders, queue_corrections
+from headwater.forwarding.deliveries.outbox import (
+    hand_over_deliveries,
+    is_refund,
+    queue_deliveries,
+    withdraw_all,
+)
 from headwater.intake.inbox.queue import delete_rows
 from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.merging.merge_log import log_merges
@@ -124,8 +130,9 @@ def write_refunds(connection: Connection[Any], batch: Batch) -> None:
     keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
     change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
     note_events(connection, space_id, [*changed, *changes.withdrawn])
-    delete_events(connection, space_id, changes.withdrawn)
+    batch.refunded_orders = find_orders(connection, space_id, [*changed, *changes.withdrawn])
     withdraw_all(connection, space_id, changes.withdrawn)
+    delete_events(connection, space_id, changes.withdrawn)
 
 
 def keep_history(connection: Connection[Any], batch: Batch) -> None:
@@ -157,6 +164,10 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
         hand_over_deliveries(connection, space_id, batch.replaced)
         replacing = [event for event in batch.events if event.id in successors]
         queue_deliveries(connection, space_id, replacing, targets)
+    if targets:
+        refunds = [event.id for event in batch.events if is_refund(event)]
+        orders = find_orders(connection, space_id, refunds)
+        queue_corrections(connection, space_id, {*orders, *batch.refunded_orders, *successors})
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:

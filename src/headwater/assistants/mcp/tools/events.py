@@ -39,9 +39,9 @@ from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMET
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
 from headwater.events.trained_selection import load_listing
-from headwater.events.updates import CHANGE, read_change, update_event
+from headwater.events.updates import CHANGE, read_change
+from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
-from headwater.forwarding.deliveries.removal import remove_event
 from headwater.http.inputs.parameters import JsonInput
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
@@ -113,7 +113,7 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         await lock_event(connection, context.space_id, event_id)
         before = await fetch_event(connection, context.space_id, event_id)
-        await update_event(connection, context.space_id, event_id, change)
+        await change_event(connection, context.space_id, event_id, change)
         count, amount = await sum_refunds(connection, context.space_id, event_id)
         after = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
     refunds = {"count": count, "amount": float(amount)}

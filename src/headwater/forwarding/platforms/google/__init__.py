@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
@@ -21,7 +24,7 @@ from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import make_list, present
-from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, Corrections, Limits, Platform
 from headwater.forwarding.platforms.verdicts import VerdictAnswer
 
 MOST_ACTIONS = 10
@@ -48,12 +51,14 @@ class Google(Platform):
     optional_secrets = frozenset(_SECRETS)
     verdict_reasons = verdict_reasons.REASONS
     limits = Limits(batch=2000, age=90 * DAY)
+    corrections = Corrections(age=55 * DAY, accepted="counted")
     name_pattern = r"[0-9]{1,20}"
     name_rule = "must be the id of a conversion action: 1 to 20 digits."
     kept_fields = frozenset(
         {
             "transactionId",
             "eventTimestamp",
+            "lastUpdatedTimestamp",
             "eventSource",
             "currency",
             "conversionValue",
@@ -89,6 +94,14 @@ class Google(Platform):
                 adPersonalization=_format_consent(consent.ad_personalization),
             ),
         )
+
+    def build_correction(
+        self, conversion: Conversion, destination: Destination, moment: float
+    ) -> dict[str, Any]:
+        """Google replaces the amount of the transaction. One that was taken back stays, with the value 0."""
+        amount = conversion.amount or Decimal(0)
+        corrected = self.build(msgspec.structs.replace(conversion, amount=amount), destination)
+        return corrected | {"lastUpdatedTimestamp": _format_timestamp(int(moment * 1000))}
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
         actions: set[str] = set()

@@ -1,0 +1,82 @@
+"""Corrections of conversions that a platform has: queue them, and load what they are to say.
+
+A correction has the order's worth when it is sent, so several changes can end in one:
+
+    order 100 ──▶ conversion 100 ──▶ accepted ──▶ correction 1: 20 ──▶ accepted ──▶ correction 2: 0
+                  refund of 30    refund of 50                  refund of 20
+
+Who changes an order's worth asks for corrections in the same transaction, and so does who records that a
+platform accepted something: one of the two sees the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.events.queries import IS_REFUND
+from headwater.forwarding.platforms.models import Correction
+from headwater.forwarding.platforms.registry import PLATFORMS
+
+queries = Queries(__name__, "corrections.sql")
+
+_PLATFORMS = rows(
+    {"name": name, "accepted": platform.corrections.accepted}
+    for name, platform in PLATFORMS.items()
+    if platform.corrections is not None
+)
+_ORDERS = queries["orders"].format(is_refund=IS_REFUND)
+_PARTS = {"worth": queries["worth"].format(is_refund=IS_REFUND), "held": queries["held"]}
+_QUEUE = queries["queue"].format(**_PARTS)
+_LOAD = queries["load"].format(**_PARTS)
+
+
+def find_orders(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> list[int]:
+    """Return the events, and for refunds their orders. Call it before a refund is deleted."""
+    values = {"space_id": space_id, "event_ids": list(event_ids)}
+    return [row[0] for row in connection.execute(_ORDERS, values)] if event_ids else []
+
+
+def queue_corrections(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
+    """Queue what platforms must learn of changed orders, in the transaction of the change and after it."""
+    if event_ids:
+        values = _queue_values(space_id, event_ids)
+        connection.execute(queries["lock"], values)
+        connection.execute(_QUEUE, values)
+
+
+async def fetch_orders(connection: AsyncConnection, space_id: int, event_id: int) -> list[int]:
+    """Return the event, and for a refund its order. Call it before a refund is deleted."""
+    cursor = await connection.execute(_ORDERS, {"space_id": space_id, "event_ids": [event_id]})
+    return [row[0] for row in await cursor.fetchall()]
+
+
+async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: Collection[int]) -> None:
+    """Do the same as `queue_corrections`."""
+    values = _queue_values(space_id, event_ids)
+    await connection.execute(queries["lock"], values)
+    await connection.execute(_QUEUE, values)
+
+
+async def correct_accepted(connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]) -> None:
+    """Queue what changed while deliveries waited to be accepted, in the transaction that records it."""
+    if delivery_ids:
+        values = {"space_id": space_id, "delivery_ids": list(delivery_ids)}
+        event_ids = [row[0] for row in await fetch_all(connection, queries["find_events"], values)]
+        await connection.execute(_QUEUE, _queue_values(space_id, event_ids))
+
+
+async def load_corrections(
+    connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]
+) -> dict[int, Correction]:
+    """Return what corrections are to say, by delivery; none while the conversion is sent again."""
+    values = {"space_id": space_id, "delivery_ids": list(delivery_ids), "platforms": _PLATFORMS}
+    return {row[0]: Correction(*row[1:]) for row in await fetch_all(connection, _LOAD, values)}
+
+
+def _queue_values(space_id: int, event_ids: Collection[int]) -> dict[str, Any]:
+    return {"space_id": space_id, "event_ids": list(event_ids), "platforms": _PLATFORMS}

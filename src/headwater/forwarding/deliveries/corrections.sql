@@ -1,0 +1,72 @@
+-- name: orders
+-- The events, and for refunds the orders that they are of.
+SELECT e.id FROM events e
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
+UNION
+SELECT e.id
+FROM events r
+JOIN spaces s ON s.id = %(space_id)s
+JOIN events e ON e.space_id = %(space_id)s AND {is_refund}
+WHERE r.space_id = %(space_id)s AND r.id = ANY(%(event_ids)s::bigint[]) AND (e.amount >= 0 OR e.amount IS NULL);
+
+-- name: lock
+-- So that a concurrent acceptance is either seen here or sees the change.
+SELECT FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s::bigint[]) AND d.kind = 'conversion'
+ORDER BY d.id FOR NO KEY UPDATE;
+
+-- name: worth
+-- The amount of the order `o.event_id`, minus its refunds. No row once it is deleted.
+SELECT greatest(coalesce(e.amount, 0) + coalesce((
+           SELECT sum(r.amount) FROM events r WHERE r.space_id = %(space_id)s AND {is_refund}
+       ), 0), 0) AS amount, coalesce(e.currency, s.currency) AS currency
+FROM events e
+JOIN spaces s ON s.id = %(space_id)s
+WHERE e.space_id = %(space_id)s AND e.id = o.event_id
+
+-- name: held
+-- The last amount of `o`'s event that its platform `p` is known to have.
+SELECT a.sent_amount AS amount, a.sent_currency AS currency, a.sent_to AS place
+FROM deliveries a
+WHERE a.space_id = %(space_id)s AND a.event_id = o.event_id AND a.destination_id = o.destination_id
+  AND a.kind IN ('conversion', 'correction') AND a.status = p.accepted
+ORDER BY a.finished_at DESC, a.number DESC
+LIMIT 1
+
+-- name: queue
+-- For conversions known to be accepted whose amount differs. One at a time: the next follows its acceptance.
+INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, kind, number, touchpoint_id)
+SELECT %(space_id)s, o.destination_id, o.event_id, o.dedup_id, 'correction', earlier.number + 1, o.touchpoint_id
+FROM deliveries o
+JOIN destinations t ON t.space_id = %(space_id)s AND t.id = o.destination_id AND t.status <> 'removed'
+JOIN json_to_recordset(%(platforms)s::json) AS p (name text, accepted text) ON p.name = t.platform
+CROSS JOIN LATERAL ({held}) held
+LEFT JOIN LATERAL ({worth}) worth ON true
+CROSS JOIN LATERAL (
+    SELECT coalesce(max(c.number), 0) AS number,
+           coalesce(bool_or(c.status IN ('queued', 'retrying')
+                            OR c.status = 'delivered' AND p.accepted <> 'delivered'), false) AS is_open
+    FROM deliveries c
+    WHERE c.space_id = %(space_id)s AND c.event_id = o.event_id AND c.destination_id = o.destination_id
+      AND c.kind = 'correction'
+) earlier
+WHERE o.space_id = %(space_id)s AND o.event_id = ANY(%(event_ids)s::bigint[])
+  AND o.kind = 'conversion' AND o.status = p.accepted AND NOT earlier.is_open
+  AND (worth.amount IS DISTINCT FROM held.amount
+       OR worth.amount <> 0 AND worth.currency IS DISTINCT FROM held.currency);
+
+-- name: find_events
+SELECT DISTINCT d.event_id FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]);
+
+-- name: load
+-- What corrections are to say, by delivery.
+SELECT o.correction_id, trim_scale(worth.amount), worth.currency, trim_scale(held.amount), held.currency, held.place
+FROM (
+    SELECT d.id AS correction_id, d.event_id, d.destination_id FROM deliveries d
+    WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]) AND d.kind = 'correction'
+) o
+JOIN destinations t ON t.space_id = %(space_id)s AND t.id = o.destination_id
+JOIN json_to_recordset(%(platforms)s::json) AS p (name text, accepted text) ON p.name = t.platform
+CROSS JOIN LATERAL ({held}) held
+LEFT JOIN LATERAL ({worth}) worth ON true;
