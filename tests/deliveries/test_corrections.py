@@ -394,12 +394,11 @@ class Lives:
         erased = {self.people[order] for order in self.erased}
         if person == survivor or erased & {person, survivor}:
             return
-        for query in (
-            "UPDATE contacts SET merged_into = %(into)s WHERE space_id = %(space)s AND %(id)s IN (id, merged_into)",
-            "UPDATE events SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
-            " WHERE space_id = %(space)s AND contact_id = %(id)s",
-        ):
-            self._run(query, into=survivor, id=person)
+        values = {"into": survivor, "id": person}
+        self._run("UPDATE contacts SET merged_into = %(into)s WHERE space_id = %(space)s"
+                  " AND %(id)s IN (id, merged_into)", **values)  # fmt: skip
+        self._run("UPDATE events SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
+                  " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
         self.people.update({order: survivor for order, known in self.people.items() if known == person})
 
     def check(self, google: GoogleLedger) -> None:

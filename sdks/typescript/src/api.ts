@@ -438,6 +438,8 @@ export type JourneyPage = {
   prev_page_url: string | null;
 };
 
+export type Kind4 = "conversion" | "correction";
+
 export type Status3 = "counted" | "delivered" | "expired" | "failed" | "queued" | "refused" | "retrying" | "skipped";
 
 export type DeliveryAttempt = {
@@ -452,6 +454,8 @@ export type DeliveryDetail = {
   destination_id: number;
   platform: string;
   event_id: number;
+  /** A correction changes the amount that the platform has of an earlier conversion. */
+  kind: Kind4;
   /** Null once the event is deleted. */
   event_name: string | null;
   /** The id that the platform deduplicates by. */
@@ -469,6 +473,9 @@ export type DeliveryDetail = {
   error: string | null;
   /** The platform's id of the request that it accepted. */
   platform_request_id: string | null;
+  /** The amount that the platform accepted; 0 if the event has none. */
+  sent_amount: number | null;
+  sent_currency: string | null;
   created_at: string;
   finished_at: string | null;
   /** The event's part of the request, without personal data. */
@@ -566,15 +573,37 @@ export type UpdateDestinationBody = {
   all_events?: boolean;
 };
 
+export type HeldAmount = {
+  currency: string;
+  /** Conversions that the platform accepted. */
+  conversions: number;
+  /** Their amounts when they were sent. */
+  sent: number;
+  /** What accepted corrections took off; negative if they added. */
+  corrected: number;
+  /** Their amounts now, minus refunds. Deleted events are 0. */
+  ledger: number;
+  /** `sent` minus `corrected` minus `ledger`. */
+  overcounted: number;
+  /** The part of `overcounted` that can still be corrected. */
+  waiting: number;
+};
+
+export type HeldAmountList = {
+  data: Array<HeldAmount>;
+};
+
 export type Status5 = "queued" | "retrying" | "delivered" | "counted" | "refused" | "failed" | "expired" | "skipped";
 
-export type Reason = "do_not_capi" | "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "deleted" | "replaced" | "erased" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
+export type Reason = "do_not_capi" | "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "refund" | "same_amount" | "other_account" | "paused" | "removed" | "deleted" | "replaced" | "erased" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
 
 export type Delivery = {
   id: number;
   destination_id: number;
   platform: string;
   event_id: number;
+  /** A correction changes the amount that the platform has of an earlier conversion. */
+  kind: Kind4;
   /** Null once the event is deleted. */
   event_name: string | null;
   /** The id that the platform deduplicates by. */
@@ -592,6 +621,9 @@ export type Delivery = {
   error: string | null;
   /** The platform's id of the request that it accepted. */
   platform_request_id: string | null;
+  /** The amount that the platform accepted; 0 if the event has none. */
+  sent_amount: number | null;
+  sent_currency: string | null;
   created_at: string;
   finished_at: string | null;
 };
@@ -609,7 +641,7 @@ export type DeliveryPage = {
 
 export type Statu = "failed" | "refused" | "expired" | "skipped";
 
-export type Reason2 = "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "replaced" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
+export type Reason2 = "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "refund" | "same_amount" | "other_account" | "paused" | "removed" | "replaced" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
 
 export type ReplayDeliveriesBody = {
   /** Deliveries of these statuses. */
@@ -2218,6 +2250,11 @@ export abstract class Api {
   /** Remove a destination and its secrets. Queued events are skipped. */
   async deleteDestination(destination_id: string): Promise<Message> {
     return (await this.call("DELETE", `/destinations/${encodeURIComponent(destination_id)}`, {})) as Message;
+  }
+
+  /** Compare the amounts that the platform has of the last 31 days' orders with their worth now. */
+  async listDestinationAmounts(destination_id: string): Promise<HeldAmountList> {
+    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/amounts`, {})) as HeldAmountList;
   }
 
   /** List deliveries of events to a destination, newest first. */

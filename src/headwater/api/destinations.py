@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Handler, Operation, PathParameter
 from headwater.forwarding.deliveries import changes
+from headwater.forwarding.deliveries.held_amounts import HeldAmountList, sum_held_amounts
 from headwater.forwarding.destinations import destinations, schemas
 from headwater.forwarding.destinations.answers import (
     DestinationAnswer,
@@ -99,6 +100,15 @@ async def test_destination(call: Call) -> DestinationCheck:
         shared.sealing_key,
     )
     return check
+
+
+async def list_amounts(call: Call) -> HeldAmountList:
+    """Compare the amounts that the platform has of the last 31 days' orders with their worth now."""
+    destination_id = call.path_id("destination_id")
+    async with call.services.database.connection() as connection:
+        stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
+        amounts = await sum_held_amounts(connection, call.space_id, stored.id, stored.platform)
+    return HeldAmountList(amounts)
 
 
 DESTINATION_ID = PathParameter("destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"})
@@ -208,6 +218,19 @@ OPERATIONS = (
         answer=DestinationAnswer,
         errors=[404],
         handler=changes_state(destinations.resume_destination),
+    ),
+    Operation(
+        id="list_destination_amounts",
+        method="GET",
+        path="/destinations/{destination_id}/amounts",
+        tag="Destinations",
+        summary="Compare Amounts",
+        scope="destinations:read",
+        limit=RateLimit("list_destination_amounts", 30),
+        path_parameters=[DESTINATION_ID],
+        answer=HeldAmountList,
+        errors=[404],
+        handler=list_amounts,
     ),
     Operation(
         id="test_destination",

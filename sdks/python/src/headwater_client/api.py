@@ -463,6 +463,8 @@ class DeliveryDetail(TypedDict):
     destination_id: int
     platform: str
     event_id: int
+    kind: Literal["conversion", "correction"]
+    """A correction changes the amount that the platform has of an earlier conversion."""
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
@@ -480,6 +482,9 @@ class DeliveryDetail(TypedDict):
     """The error of the last attempt."""
     platform_request_id: str | None
     """The platform's id of the request that it accepted."""
+    sent_amount: float | None
+    """The amount that the platform accepted; 0 if the event has none."""
+    sent_currency: str | None
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
@@ -578,6 +583,26 @@ class UpdateDestinationBody(TypedDict):
     """Whether to also send events without a credited touchpoint of the platform."""
 
 
+class HeldAmount(TypedDict):
+    currency: str
+    conversions: int
+    """Conversions that the platform accepted."""
+    sent: float
+    """Their amounts when they were sent."""
+    corrected: float
+    """What accepted corrections took off; negative if they added."""
+    ledger: float
+    """Their amounts now, minus refunds. Deleted events are 0."""
+    overcounted: float
+    """`sent` minus `corrected` minus `ledger`."""
+    waiting: float
+    """The part of `overcounted` that can still be corrected."""
+
+
+class HeldAmountList(TypedDict):
+    data: list[HeldAmount]
+
+
 DeliveryReason: TypeAlias = Literal[
     "do_not_capi",
     "not_attributed",
@@ -587,6 +612,9 @@ DeliveryReason: TypeAlias = Literal[
     "too_old",
     "no_currency",
     "no_amount",
+    "refund",
+    "same_amount",
+    "other_account",
     "paused",
     "removed",
     "deleted",
@@ -625,6 +653,8 @@ class Delivery(TypedDict):
     destination_id: int
     platform: str
     event_id: int
+    kind: Literal["conversion", "correction"]
+    """A correction changes the amount that the platform has of an earlier conversion."""
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
@@ -642,6 +672,9 @@ class Delivery(TypedDict):
     """The error of the last attempt."""
     platform_request_id: str | None
     """The platform's id of the request that it accepted."""
+    sent_amount: float | None
+    """The amount that the platform accepted; 0 if the event has none."""
+    sent_currency: str | None
     created_at: str
     finished_at: str | None
 
@@ -665,6 +698,9 @@ ReplayReason: TypeAlias = Literal[
     "too_old",
     "no_currency",
     "no_amount",
+    "refund",
+    "same_amount",
+    "other_account",
     "paused",
     "removed",
     "replaced",
@@ -2731,6 +2767,12 @@ class Api:
     def delete_destination(self, destination_id: int | str) -> Message:
         """Remove a destination and its secrets. Queued events are skipped."""
         return cast("Message", self.call("DELETE", f"/destinations/{quote_segment(destination_id)}", {}))
+
+    def list_destination_amounts(self, destination_id: int | str) -> HeldAmountList:
+        """Compare the amounts that the platform has of the last 31 days' orders with their worth now."""
+        return cast(
+            "HeldAmountList", self.call("GET", f"/destinations/{quote_segment(destination_id)}/amounts", {})
+        )
 
     def list_deliveries(
         self,

@@ -59,6 +59,7 @@ from headwater_client.api import (
     ExportSchedule,
     ExportScheduleList,
     FileContent,
+    HeldAmountList,
     Import,
     JourneyConversion,
     JourneyPage,
@@ -489,6 +490,13 @@ class AsyncApi:
         """Remove a destination and its secrets. Queued events are skipped."""
         return cast(
             "Message", await self.call("DELETE", f"/destinations/{quote_segment(destination_id)}", {})
+        )
+
+    async def list_destination_amounts(self, destination_id: int | str) -> HeldAmountList:
+        """Compare the amounts that the platform has of the last 31 days' orders with their worth now."""
+        return cast(
+            "HeldAmountList",
+            await self.call("GET", f"/destinations/{quote_segment(destination_id)}/amounts", {}),
         )
 
     async def list_deliveries(

@@ -27,6 +27,7 @@ from headwater.forwarding.deliveries.delivery_counts import (
     find_span,
 )
 from headwater.forwarding.deliveries.delivery_log import MOST_REPLAYED, REPLAYABLE, DeliveryFilter
+from headwater.forwarding.deliveries.held_amounts import sum_held_amounts
 from headwater.forwarding.deliveries.parameters import REASON, STATUS, read_replay
 from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
 from headwater.forwarding.destinations import destinations
@@ -87,6 +88,7 @@ async def show_destination(visit: PageVisit) -> Response:
         "row": row,
         "days": (await read_outcome_days(connection, space, [row.id]))[row.id],
         "waiting": (await count_waiting(connection, space.id, [row.id]))[row.id],
+        "amounts": await sum_held_amounts(connection, space.id, row.id, row.platform),
         "causes": await count_causes(connection, space.id, row.id),
         "choice": choice,
         "destination_path": path,

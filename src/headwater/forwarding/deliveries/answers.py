@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -16,6 +17,10 @@ class DeliveryAnswer(Struct, frozen=True):
     destination_id: int
     platform: str
     event_id: int
+    kind: Annotated[
+        Literal["conversion", "correction"],
+        Meta(description="A correction changes the amount that the platform has of an earlier conversion."),
+    ]
     event_name: Annotated[str | None, Meta(description="Null once the event is deleted.")]
     dedup_id: Annotated[str, Meta(description="The id that the platform deduplicates by.")]
     status: Literal["queued", "retrying", "delivered", "counted", "refused", "failed", "expired", "skipped"]
@@ -30,6 +35,10 @@ class DeliveryAnswer(Struct, frozen=True):
     platform_request_id: Annotated[
         str | None, Meta(description="The platform's id of the request that it accepted.")
     ]
+    sent_amount: Annotated[
+        Decimal | None, Meta(description="The amount that the platform accepted; 0 if the event has none.")
+    ]
+    sent_currency: str | None
     created_at: Instant
     finished_at: Instant | None
 

@@ -24,15 +24,24 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 
 queries = Queries(__name__, "corrections.sql")
 
-_PLATFORMS = rows(
-    {"name": name, "accepted": platform.corrections.accepted}
+_ACCEPTED = {
+    name: platform.corrections.accepted
     for name, platform in PLATFORMS.items()
     if platform.corrections is not None
-)
+}
+_PLATFORMS = rows({"name": name, "accepted": status} for name, status in _ACCEPTED.items())
 _ORDERS = queries["orders"].format(is_refund=IS_REFUND)
-_PARTS = {"worth": queries["worth"].format(is_refund=IS_REFUND), "held": queries["held"]}
-_QUEUE = queries["queue"].format(**_PARTS)
-_LOAD = queries["load"].format(**_PARTS)
+WORTH = queries["worth"].format(is_refund=IS_REFUND)
+"""A row with the `amount` and `currency` of conversion `o`'s order now; none once it is deleted."""
+HELD = queries["held"]
+"""A row with the `amount` and `currency` that platform `p` is known to have of conversion `o`."""
+_QUEUE = queries["queue"].format(worth=WORTH, held=HELD)
+_LOAD = queries["load"].format(worth=WORTH, held=HELD)
+
+
+def list_accepted(platform: str) -> str:
+    """Return the status of what a platform is known to have, as a row."""
+    return rows([{"accepted": _ACCEPTED.get(platform, "delivered")}])
 
 
 def find_orders(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> list[int]:

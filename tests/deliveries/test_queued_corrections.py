@@ -1,0 +1,138 @@
+"""Which changes of orders queue corrections, and what the platform has compared with the orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.forwarding.platforms.google import Google
+from tests.support.destinations import Forwarder
+from tests.support.pipeline import T0, by, event, page
+from tests.support.reading_fixtures import Api
+
+GOOGLE, META = Google.name, "meta"
+
+
+@pytest.fixture
+def shop(forwarder: Forwarder) -> Forwarder:
+    """At Google, which takes corrections, and at Meta, which takes none."""
+    for name in (GOOGLE, META):
+        destination = forwarder.make()
+        forwarder.execute(
+            "UPDATE destinations SET platform = %(name)s, event_names = '{\"purchase\": \"1\"}'"
+            " WHERE space_id = %(space_id)s AND id = %(id)s",
+            name=name,
+            id=destination,
+        )
+    return forwarder
+
+
+def accept(shop: Forwarder) -> None:
+    """As if what is queued was sent, and Google had counted it."""
+    shop.execute("UPDATE deliveries d SET status = CASE WHEN t.platform = 'google' THEN 'counted'"
+                 " ELSE 'delivered' END, sent_amount = e.amount, sent_currency = 'EUR', finished_at = now()"
+                 " FROM destinations t, events e WHERE d.space_id = %(space_id)s AND d.status = 'queued'"
+                 " AND t.space_id = d.space_id AND t.id = d.destination_id"
+                 " AND e.space_id = d.space_id AND e.id = d.event_id")  # fmt: skip
+
+
+def sell(shop: Forwarder, **values: Any) -> int:
+    (order,) = shop.queue().run(event(email="ada@example.com", order_id="7", order_name="#7", amount="50",
+                                      currency="EUR", **values))  # fmt: skip
+    accept(shop)
+    return order
+
+
+def refund(amount: str, version: int = 1) -> AcceptedRefund:
+    return AcceptedRefund(order_ids=("7",), at=T0, currency="EUR",
+                          statements=(MoneyBack(item="r1", amount=amount, version=version),))  # fmt: skip
+
+
+def queued(shop: Forwarder) -> list[Any]:
+    """The orders with a queued correction."""
+    return shop.deliveries("CASE WHEN kind = 'correction' AND status = 'queued' THEN event_id END")
+
+
+def corrected(shop: Forwarder) -> list[int]:
+    return [event_id for event_id in queued(shop) if event_id is not None]
+
+
+def test_it_works(shop: Forwarder) -> None:
+    """A reported refund is no conversion itself; its order is corrected, at Google alone."""
+    order = sell(shop)
+    shop.queue().run(refund("20"))
+    assert shop.deliveries("kind", "status", "reason")[2:] == [
+        ("conversion", "skipped", "refund"),
+        ("conversion", "skipped", "refund"),
+        ("correction", "queued", None),
+    ]
+    assert corrected(shop) == [order]
+
+
+@pytest.mark.parametrize("amount", ["5", "0"])
+def test_a_corrected_refund(shop: Forwarder, amount: str) -> None:
+    order = sell(shop)
+    shop.queue().run(refund("20"))
+    accept(shop)
+    shop.execute(
+        "UPDATE deliveries SET sent_amount = 30 WHERE space_id = %(space_id)s AND kind = 'correction'"
+    )
+    shop.queue().run(refund(amount, version=2))
+    assert corrected(shop) == [order]
+
+
+def test_a_negative_event(shop: Forwarder) -> None:
+    order = sell(shop)
+    shop.queue().run(event(email="ada@example.com", order_name="#7", amount="-20", currency="EUR"))
+    assert corrected(shop) == [order]
+
+
+def test_of_another_person_or_currency(shop: Forwarder) -> None:
+    sell(shop)
+    shop.queue().run(
+        event(email="bob@example.com", order_name="#7", amount="-20", currency="EUR"),
+        event(email="ada@example.com", order_name="#7", amount="-20", currency="USD"),
+        event(email="ada@example.com", order_name="#8", amount="-20", currency="EUR"),
+    )
+    assert corrected(shop) == []
+
+
+def test_a_replaced_event(shop: Forwarder) -> None:
+    """The business's amount takes the place of the page's."""
+    order = page(event(email="ada@example.com", order_id="7", amount="40", currency="EUR"))
+    shop.queue().run(order)
+    accept(shop)
+    (replacement,) = shop.queue().run(
+        by("webhook", event(email="ada@example.com", order_id="7", amount="50", currency="EUR"))
+    )
+    assert corrected(shop) == [replacement]
+
+
+def test_edited_by_api(shop: Forwarder, api: Api) -> None:
+    order = sell(shop)
+    assert api.send("PUT", f"/events/{order}", json={"amount": 60}).status_code == 200
+    assert corrected(shop) == [order]
+    assert api.send("DELETE", f"/events/{order}").status_code == 200
+    assert corrected(shop) == [order]
+
+
+def test_amounts(shop: Forwarder, api: Api) -> None:
+    """Sent minus corrected minus the ledger is what the platform counts too much."""
+    sell(shop)
+    shop.queue().run(refund("20.25"))
+    (google, meta) = sorted({*shop.deliveries("destination_id")})
+
+    def amounts(destination: int) -> dict[str, Any]:
+        (row,) = api.send("GET", f"/destinations/{destination}/amounts").json()["data"]
+        return row
+
+    figures = {"currency": "EUR", "conversions": 1, "sent": 50, "corrected": 0, "ledger": 29.75,
+               "overcounted": 20.25}  # fmt: skip
+    assert amounts(google) == figures | {"waiting": 20.25}
+    assert amounts(meta) == figures | {"waiting": 0}
+    shop.execute("UPDATE deliveries SET status = 'counted', sent_amount = 29.75, sent_currency = 'EUR',"
+                 " finished_at = now() WHERE space_id = %(space_id)s AND kind = 'correction'")  # fmt: skip
+    assert amounts(google) == figures | {"corrected": 20.25, "overcounted": 0, "waiting": 0}
+    assert api.send("GET", "/destinations/999999/amounts").status_code == 404
