@@ -21,7 +21,7 @@ def shop(forwarder: Forwarder) -> Forwarder:
     for name in (GOOGLE, META):
         destination = forwarder.make()
         forwarder.execute(
-            "UPDATE destinations SET platform = %(name)s, event_names = '{\"purchase\": \"1\"}'"
+            'UPDATE destinations SET platform = %(name)s, event_names = \'{"purchase": "1"}\''
             " WHERE space_id = %(space_id)s AND id = %(id)s",
             name=name,
             id=destination,

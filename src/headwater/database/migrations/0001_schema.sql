@@ -1680,15 +1680,15 @@ CREATE TABLE destinations (
     PRIMARY KEY (space_id, id)
 );
 
--- What is sent of an event to a destination: the conversion, written with the event; and, once the platform is
--- known to have it, corrections of its amount.
+-- What is sent of an event to a destination: the conversion, written with the event; once the platform is known to
+-- have it, corrections of its amount; and a model's credit for each of the platform's clicks.
 CREATE TABLE deliveries (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
     destination_id bigint NOT NULL,
     event_id bigint NOT NULL,
-    kind text NOT NULL DEFAULT 'conversion' CHECK (kind IN ('conversion', 'correction')),
-    -- Of the correction, from 1; 0 for the conversion.
+    kind text NOT NULL DEFAULT 'conversion' CHECK (kind IN ('conversion', 'correction', 'credit')),
+    -- Among those of its kind, from 1; 0 for the conversion.
     number int NOT NULL DEFAULT 0,
     -- The platform deduplicates by this id: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
@@ -1719,6 +1719,8 @@ CREATE TABLE deliveries (
     sent_to text,
     -- What a correction needs of a conversion's event once it is deleted: its contact, name, time and consent.
     former_event jsonb,
+    -- A credit's share and model, as it was when the conversion was accepted.
+    credit jsonb,
     created_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
     PRIMARY KEY (space_id, id),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from headwater.forwarding.platforms.models import DeliveryKind, FrozenCredit
 from headwater.http.answers import DataList, DataPage, Instant
 
 
@@ -18,8 +19,11 @@ class DeliveryAnswer(Struct, frozen=True):
     platform: str
     event_id: int
     kind: Annotated[
-        Literal["conversion", "correction"],
-        Meta(description="A correction changes the amount that the platform has of an earlier conversion."),
+        DeliveryKind,
+        Meta(
+            description="A correction changes the amount that the platform has of an earlier conversion."
+            " A credit is an attribution model's credit for one of the platform's clicks."
+        ),
     ]
     event_name: Annotated[str | None, Meta(description="Null once the event is deleted.")]
     dedup_id: Annotated[str, Meta(description="The id that the platform deduplicates by.")]
@@ -39,6 +43,7 @@ class DeliveryAnswer(Struct, frozen=True):
         Decimal | None, Meta(description="The amount that the platform accepted; 0 if the event has none.")
     ]
     sent_currency: str | None
+    credit: Annotated[FrozenCredit | None, Meta(description="What a credit says; null for other kinds.")]
     created_at: Instant
     finished_at: Instant | None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
@@ -13,10 +13,11 @@ from psycopg.sql import SQL
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.deliveries.corrections import load_corrections
+from headwater.forwarding.deliveries.credits import load_credits
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import can_be, sendable
 from headwater.forwarding.platforms.identifiers import read_phone
-from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Correction
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.people.contacts.names import split_name
 from headwater.sources.catalogue import PAID_IDS, listed_name
 from headwater.sources.clicks import CLICK_IDS
@@ -37,20 +38,35 @@ async def load_waiting(
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     waiting = await fetch_all(cursor, queries["waiting"], values)
+    pending = [_make_pending(row) for row in waiting]
     known = [row for row in waiting if row["event_id"] is not None]
-    event_ids = [row["event_id"] for row in known if row["kind"] == "conversion"]
-    clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
-    correcting = [row["id"] for row in known if row["kind"] == "correction"]
-    if not correcting:
-        return [_make_pending(row, clicks.get(row["event_id"])) for row in waiting]
-    sent_clicks = await _load_sent_clicks(connection, space_id, correcting)
-    corrections = await load_corrections(connection, space_id, correcting)
+    events = {row["event_id"]: row["id"] for row in known if row["kind"] == "conversion"}
+    later = [row["id"] for row in known if row["kind"] != "conversion"]
+    clicks: dict[int, Click] = {}
+    if events:
+        credited = await _load_clicks(connection, space_id, list(events))
+        clicks |= {events[event_id]: click for event_id, click in credited.items()}
+    if not later:
+        return [_add_to(delivery, clicks) for delivery in pending]
+    clicks |= await _load_sent_clicks(connection, space_id, later)
+    corrections = await load_corrections(connection, space_id, later)
+    model_credits = await load_credits(connection, space_id, later)
     return [
-        _make_pending(
-            row, (sent_clicks if row["kind"] == "correction" else clicks).get(row["event_id"]), corrections
+        msgspec.structs.replace(
+            _add_to(delivery, clicks),
+            correction=corrections.get(delivery.id),
+            credit=model_credits.get(delivery.id),
         )
-        for row in waiting
+        for delivery in pending
     ]
+
+
+def _add_to(delivery: PendingDelivery, clicks: Mapping[int, Click]) -> PendingDelivery:
+    """Return the delivery with its click, if it has one."""
+    click, conversion = clicks.get(delivery.id), delivery.conversion
+    if click is None or conversion is None:
+        return delivery
+    return msgspec.structs.replace(delivery, conversion=msgspec.structs.replace(conversion, click=click))
 
 
 async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: list[int]) -> dict[int, Click]:
@@ -66,9 +82,9 @@ async def _load_sent_clicks(
 
 
 async def _read_clicks(cursor: AsyncCursor[tuple[Any, ...]]) -> dict[int, Click]:
-    """Return clicks by event."""
+    """Return clicks by the number that each row begins with."""
     return {
-        event_id: Click(
+        number: Click(
             touchpoint_id=touchpoint_id,
             occurred_at=occurred_at,
             source=listed_name(int(source_id)),
@@ -76,26 +92,23 @@ async def _read_clicks(cursor: AsyncCursor[tuple[Any, ...]]) -> dict[int, Click]
             cookies=sendable(cookies or {}),
             left_out=_left_out(click_ids(url), cookies or {}),
         )
-        async for event_id, touchpoint_id, occurred_at, source_id, url, cookies in cursor
+        async for number, touchpoint_id, occurred_at, source_id, url, cookies in cursor
     }
 
 
-def _make_pending(
-    row: dict[str, Any], click: Click | None, corrections: Mapping[int, Correction] = MappingProxyType({})
-) -> PendingDelivery:
+def _make_pending(row: dict[str, Any]) -> PendingDelivery:
     return PendingDelivery(
         id=row["id"],
         kind=row["kind"],
-        correction=corrections.get(row["id"]),
         attempts=row["attempts"],
         queued_at=row["queued_at"],
-        conversion=None if row["event_id"] is None else _make_conversion(row, click),
+        conversion=None if row["event_id"] is None else _make_conversion(row),
         do_not_capi=row["do_not_capi"],
         erased=row["erased"],
     )
 
 
-def _make_conversion(row: dict[str, Any], click: Click | None) -> Conversion:
+def _make_conversion(row: dict[str, Any]) -> Conversion:
     return Conversion(
         event_id=row["event_id"],
         dedup_id=row["dedup_id"],
@@ -113,7 +126,6 @@ def _make_conversion(row: dict[str, Any], click: Click | None) -> Conversion:
         cookies=sendable(row["cookies"] or {}),
         url_click_ids=sendable(click_ids(row["url"])),
         left_out=_left_out(click_ids(row["url"]), row["cookies"] or {}),
-        click=click,
     )
 
 

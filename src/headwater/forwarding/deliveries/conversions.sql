@@ -58,8 +58,8 @@ FROM ({credited}) c
 JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id;
 
 -- name: sent_clicks
--- The touchpoint that the conversion was sent with.
-SELECT d.event_id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
+-- The touchpoints that corrections repeat, or that credit is for, by delivery.
+SELECT d.id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
        t.url, t.cookies
 FROM deliveries d
 JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = d.touchpoint_id

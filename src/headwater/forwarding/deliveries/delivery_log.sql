@@ -3,14 +3,14 @@
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT d.id, d.destination_id, d.platform, d.event_id, d.kind, d.event_name, d.dedup_id,
                    d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
-                   d.http_status, d.error, d.platform_request_id, d.sent_amount, d.sent_currency, iso_utc(d.created_at) AS created_at,
+                   d.http_status, d.error, d.platform_request_id, d.sent_amount, d.sent_currency, d.credit, iso_utc(d.created_at) AS created_at,
                    iso_utc(d.finished_at) AS finished_at
        ) line), d.id
 FROM (
     SELECT d.id, d.destination_id, t.platform, d.event_id, d.kind, e.event_name, d.dedup_id, d.status,
            d.reason, d.attempts, CASE WHEN d.finished_at IS NULL THEN d.due_at END AS due_at,
            d.touchpoint_id, d.http_status, d.error, d.platform_request_id,
-           trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.created_at, d.finished_at
+           trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.credit, d.created_at, d.finished_at
     FROM deliveries d
     JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
     LEFT JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
@@ -56,7 +56,7 @@ FROM (
     SELECT d.id, d.destination_id, t.platform, d.event_id, d.kind, e.event_name, d.dedup_id, d.status,
            d.reason, d.attempts,
            iso_utc(CASE WHEN d.finished_at IS NULL THEN d.due_at END) AS due_at, d.touchpoint_id,
-           d.http_status, d.error, d.platform_request_id, trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, iso_utc(d.created_at) AS created_at,
+           d.http_status, d.error, d.platform_request_id, trim_scale(d.sent_amount) AS sent_amount, d.sent_currency, d.credit, iso_utc(d.created_at) AS created_at,
            iso_utc(d.finished_at) AS finished_at, d.request, d.answer,
            coalesce((SELECT json_agg(json_build_object(
                                 'attempted_at', iso_utc(a.attempted_at), 'outcome', a.outcome,

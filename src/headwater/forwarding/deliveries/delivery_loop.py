@@ -24,6 +24,7 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.forwarding.deliveries import queue
 from headwater.forwarding.deliveries.conversions import load_waiting
 from headwater.forwarding.deliveries.counters import call_seconds, count_call, count_deliveries
+from headwater.forwarding.deliveries.credits import queue_credits
 from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
 from headwater.forwarding.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
 from headwater.forwarding.deliveries.queue import AcceptedRequest, CallRecord, DeliveryRecord
@@ -186,7 +187,7 @@ class DeliveryLoop:
         failpoint("forward_after_send")
         current_time = self._services.clock()
         outcome = self._judge(call, target, parts, current_time)
-        await self._write(platform.name, _call_record(current_time, target, parts, call, outcome))
+        await self._write(platform.name, _call_record(current_time, target, parts, call, outcome), target)
         if later:
             outcome.resend.append([content_part.pending.id for content_part in later])
         return outcome
@@ -206,10 +207,13 @@ class DeliveryLoop:
         ]
         return judge(call.verdict, attempts, context)
 
-    async def _write(self, platform: str, call: CallRecord) -> None:
+    async def _write(self, platform: str, call: CallRecord, called: _Target | None = None) -> None:
         key = self._lease.key._asdict()
         async with self._services.database.transaction() as connection:
             change = await queue.record(connection, self._lease, call)
+            if called is not None:
+                accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
+                await queue_credits(connection, called.platform, called.destination, accepted, call.now)
             failpoint("forward_before_commit")
         count_deliveries(platform, call.deliveries)
         if change == "held" and isinstance(call.destination, DestinationSuspension):
@@ -267,6 +271,9 @@ def _build(
     try:
         if delivery.kind == "correction":
             content = platform.build_correction(conversion, destination, current_time)
+        elif delivery.kind == "credit":
+            assert delivery.credit is not None
+            content = platform.build_credit(conversion, destination, delivery.credit)
         else:
             content = platform.build(conversion, destination)
     except Exception:  # an unforeseen conversion must not stop the others

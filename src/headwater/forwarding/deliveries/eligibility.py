@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from headwater.forwarding.platforms.models import Conversion, Correction, Destination, SkipReason
+from headwater.forwarding.platforms.models import (
+    Conversion,
+    Correction,
+    Credit,
+    DeliveryKind,
+    Destination,
+    SkipReason,
+)
 from headwater.forwarding.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
@@ -21,7 +28,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """A waiting delivery with the event's current data."""
 
     id: int
-    kind: Literal["conversion", "correction"] = "conversion"
+    kind: DeliveryKind = "conversion"
     attempts: int
     queued_at: float
     """Unix seconds."""
@@ -32,12 +39,14 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Erased, or to be erased."""
     correction: Correction | None = None
     """None while its conversion is not known to be accepted."""
+    credit: Credit | None = None
 
     def too_old_at(self, platform: Platform) -> float:
         assert self.conversion is not None
         age = platform.limits.age
-        if self.kind == "correction" and platform.corrections is not None:
-            age = min(age, platform.corrections.age)
+        special = {"correction": platform.corrections, "credit": platform.credits}.get(self.kind)
+        if special is not None:
+            age = min(age, special.age)
         return self.conversion.event_time / 1000 + age - AGE_MARGIN
 
     def ends_at(self, platform: Platform) -> float:
@@ -125,7 +134,7 @@ def _find_exclusion(
         return SkipReason.REFUND
     if platform.find_name(conversion, destination) is None:
         return SkipReason.NO_MAPPING
-    if conversion.click is None and not destination.all_events:
+    if conversion.click is None and (delivery.kind == "credit" or not destination.all_events):
         return SkipReason.NOT_ATTRIBUTED
     return None
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+DeliveryKind = Literal["conversion", "correction", "credit"]
 
 
 class SkipReason(StrEnum):
@@ -121,6 +124,30 @@ class Correction(msgspec.Struct, frozen=True):
     def is_settled(self) -> bool:
         same = self.amount == self.held_amount
         return same and (not self.amount or self.currency == self.held_currency)
+
+
+class FrozenCredit(msgspec.Struct, frozen=True):
+    """The credit of a click when its conversion was accepted, which never changes."""
+
+    share: Annotated[Decimal, Meta(description="From 0 to 1.")]
+    paid_share: Annotated[
+        Decimal, Meta(description="Of all paid touchpoints together, those of other platforms included.")
+    ]
+    model: str
+    window_days: Annotated[int, Meta(description="0 means the whole path.")]
+
+
+class Credit(msgspec.Struct, frozen=True):
+    """Credit for a click, to send to its platform."""
+
+    frozen: FrozenCredit
+    number: int
+    """Of the conversion, from 1."""
+    made_at: int
+    """Milliseconds since 1970."""
+    campaign_id: str | None = None
+    adset_id: str | None = None
+    ad_id: str | None = None
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
 from headwater.base.masking import mask_fields
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.consent import is_refused
-from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
 from headwater.forwarding.platforms.verdicts import ReasonMeaning, VerdictAnswer, VerdictsPending
@@ -49,6 +49,16 @@ class Corrections:
     """Whether calls have either conversions or corrections."""
 
 
+@dataclass(frozen=True)
+class Credits:
+    """How a platform takes an advertiser's own credit for its clicks."""
+
+    age: float
+    """The maximum age of the conversion, in seconds."""
+    ids: frozenset[str]
+    """Click ids and cookies; a touch without one gets none."""
+
+
 class Platform(AccountKind, ABC):
     """A server-side conversion API, one stateless instance per folder. Its name is also in
     HEADWATER_<NAME>_URL.
@@ -79,6 +89,9 @@ class Platform(AccountKind, ABC):
     corrections: ClassVar[Corrections | None] = None
     """None if what it has cannot be corrected."""
 
+    credits: ClassVar[Credits | None] = None
+    """None if it takes no credit. Otherwise its settings are CreditSettings."""
+
     verdict_reasons: ClassVar[Mapping[str, ReasonMeaning]] = {}
     """Reasons of later verdicts, if the platform publishes them."""
 
@@ -105,6 +118,12 @@ class Platform(AccountKind, ABC):
         """Return a correction's part of a call. The conversion has the amount to correct to, None to take it
         back; `moment` is the time of the correction, in Unix seconds.
         """
+        raise NotImplementedError
+
+    def build_credit(
+        self, conversion: Conversion, destination: Destination, credit: Credit
+    ) -> dict[str, Any]:
+        """Return a credit's part of a call. The conversion has the click."""
         raise NotImplementedError
 
     def correction_request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:

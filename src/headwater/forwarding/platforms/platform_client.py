@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
@@ -15,6 +15,7 @@ from headwater.forwarding.platforms.models import (
     Bisect,
     CallDeferred,
     CredentialsRefused,
+    DeliveryKind,
     Destination,
     Verdict,
 )
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 
 class CallContents(NamedTuple):
     parts: Sequence[dict[str, Any]]
-    kind: Literal["conversion", "correction"] = "conversion"
+    kind: DeliveryKind = "conversion"
     """Of all parts, if the platform takes corrections in calls of their own."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from headwater.attribution.models import DATA_DRIVEN_MODELS, MODELS
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.models import Conversion
 from headwater.http.inputs.account_kinds import AccountSettings
@@ -28,6 +29,20 @@ ConsentDenied = Annotated[
 LimitedDataUse = Annotated[
     Literal["denied", "always"],
     Meta(description="Which events are sent for limited data use: those with denied consent, or all."),
+]
+
+
+CREDIT_MODELS = tuple(name for name in MODELS if name not in DATA_DRIVEN_MODELS)
+CreditModel = Annotated[
+    str,
+    Meta(
+        pattern=f"^(?:off|{'|'.join(CREDIT_MODELS)})$",
+        description="The attribution model whose credit the platform is sent for its clicks, such as linear;"
+        " off sends none. It needs all_events.",
+    ),
+]
+CreditWindow = Annotated[
+    int, Meta(ge=0, le=90, description="Days before the conversion in which clicks get credit; 0 for all.")
 ]
 
 

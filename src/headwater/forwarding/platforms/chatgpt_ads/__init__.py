@@ -10,7 +10,7 @@ from typing import Any
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
-from headwater.forwarding.platforms.amounts import as_minor_units
+from headwater.forwarding.platforms.amounts import as_minor_units, as_number
 from headwater.forwarding.platforms.chatgpt_ads.responses import classify
 from headwater.forwarding.platforms.chatgpt_ads.settings import ChatGPTAdsSettings
 from headwater.forwarding.platforms.consent import is_limited, is_refused
@@ -21,9 +21,9 @@ from headwater.forwarding.platforms.identifiers import (
     phone_digits,
     plain_email,
 )
-from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import make_list, present
-from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, Credits, Limits, Platform
 
 CUSTOM = "custom"
 DATA_TYPES = {
@@ -60,6 +60,7 @@ class ChatGPTAds(Platform):
         " Conversions, Conversion keys."
     }
     limits = Limits(batch=1000, age=7 * DAY, ahead=600)
+    credits = Credits(age=2 * DAY, ids=frozenset({"oppref"}))
     event_names = {
         "add_payment_info": CUSTOM,
         "add_to_cart": "items_added",
@@ -111,6 +112,25 @@ class ChatGPTAds(Platform):
             user=_make_user(conversion),
             data={"type": DATA_TYPES[event_type], **_make_amount(conversion)},
         )
+
+    def build_credit(
+        self, conversion: Conversion, destination: Destination, credit: Credit
+    ) -> dict[str, Any]:
+        """Return an event of its own, which names the conversion."""
+        sale, frozen = self.build(conversion, destination), credit.frozen
+        return {
+            **sale,
+            "id": f"{conversion.dedup_id}:credit:{credit.number}",
+            "type": "attribution_appended",
+            "timestamp_ms": credit.made_at,
+            "data": {
+                "type": "attribution",
+                "original_event_id": conversion.dedup_id,
+                "original_event_type": sale["type"],
+                "attribution_model": frozen.model,
+                "attribution_share": as_number(frozen.share),
+            },
+        }
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: ChatGPTAdsSettings = destination.settings

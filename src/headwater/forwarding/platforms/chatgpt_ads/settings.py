@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettings
+from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettings, CreditModel, CreditWindow
 from headwater.http.inputs.account_settings import Version, code
 
 
@@ -22,3 +22,5 @@ class ChatGPTAdsSettings(ConsentSettings, frozen=True, kw_only=True):
             " with opt_out and only the click id, without anything about the person."
         ),
     ] = "skip"
+    credit_model: CreditModel = "off"
+    credit_window: CreditWindow = 30

@@ -13,9 +13,9 @@ from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
-from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, Credits, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
 """The maximum age of a click id, in milliseconds."""
@@ -24,6 +24,16 @@ _NEEDS_AMOUNT = "Purchase"
 # Any of these identifies a person; a user agent or country doesn't.
 _IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
+
+
+CREDIT_MODELS = {
+    "first_touch": "first_touch",
+    "last_touch": "last_touch",
+    "linear": "linear",
+    "time_decay": "time_decay",
+    "u_shaped": "position_based",
+}
+"""Meta's names of our models; others are `customized_multi_touch`."""
 
 
 class Meta(Platform):
@@ -39,6 +49,7 @@ class Meta(Platform):
         " Conversions API, Generate access token."
     }
     limits = Limits(batch=1000, age=7 * DAY, ahead=60)
+    credits = Credits(age=2 * DAY, ids=frozenset({"fbclid", "fbc"}))
     event_names = {
         "add_payment_info": "AddPaymentInfo",
         "add_to_cart": "AddToCart",
@@ -65,6 +76,12 @@ class Meta(Platform):
             "action_source",
             "currency",
             "value",
+            "attribution_model",
+            "attribution_share",
+            "attribution_value",
+            "attr_window",
+            "total_credit",
+            "visit_time",
             "data_processing_options",
             "data_processing_options_country",
             "data_processing_options_state",
@@ -96,6 +113,32 @@ class Meta(Platform):
             user_data=_make_user_data(conversion),
             custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),
         ) | _make_limited_data_use(conversion, destination.settings)
+
+    def build_credit(
+        self, conversion: Conversion, destination: Destination, credit: Credit
+    ) -> dict[str, Any]:
+        """Return an event of its own, which names the conversion."""
+        sale, frozen = self.build(conversion, destination), credit.frozen
+        original = {name: sale[name] for name in ("event_name", "event_time", "event_id")}
+        value = conversion.amount
+        return {
+            **sale,
+            "event_name": "AppendAttribution",
+            "event_time": credit.made_at // 1000,
+            "event_id": f"{conversion.dedup_id}:credit:{credit.number}",
+            "original_event_data": original | present(order_id=conversion.order_id),
+            "attribution_data": present(
+                visit_time=None if conversion.click is None else conversion.click.occurred_at // 1000,
+                campaign_id=credit.campaign_id,
+                adset_id=credit.adset_id,
+                ad_id=credit.ad_id,
+                attribution_model=CREDIT_MODELS.get(frozen.model, "customized_multi_touch"),
+                attr_window=frozen.window_days or None,
+                attribution_share=as_number(frozen.share),
+                attribution_value=None if value is None else as_number(value * frozen.share),
+                total_credit=as_number(frozen.paid_share),
+            ),
+        }
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: MetaSettings = destination.settings

@@ -4,7 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import LimitedDataUseSettings, TestEventCode
+from headwater.forwarding.platforms.settings import (
+    CreditModel,
+    CreditWindow,
+    LimitedDataUseSettings,
+    TestEventCode,
+)
 from headwater.http.inputs.account_settings import PointVersion, digits
 
 
@@ -16,6 +21,8 @@ class MetaSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
     ]
     api_version: Annotated[PointVersion, Meta(description="Version of the Graph API.")] = "v25.0"
     test_event_code: TestEventCode = None
+    credit_model: CreditModel = "off"
+    credit_window: CreditWindow = 30
     data_processing_country: Annotated[
         int, Meta(ge=0, le=9999, description="With LDU: 1 for the USA, 0 to let Meta find out.")
     ] = 0

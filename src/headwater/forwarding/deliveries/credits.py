@@ -1,0 +1,113 @@
+"""Credit of a rule-based model for a platform's clicks, frozen when the platform accepts the conversion.
+
+path of a purchase     Meta 0.333334   e-mail 0.333333   Meta 0.333333      paid share 0.666667
+credit sent to Meta    number 1: 0.333334                number 2: 0.333333
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
+from itertools import groupby
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.sql import SQL
+
+from headwater.attribution.models import MODELS
+from headwater.attribution.query import Attribution, credited_rows
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.forwarding.deliveries.id_forms import sendable
+from headwater.forwarding.platforms.models import Credit, Destination, FrozenCredit
+from headwater.forwarding.platforms.platform import Platform
+from headwater.sources.catalogue import ALL_IDS, PAID_IDS, listed_name
+from headwater.sources.clicks import CLICK_IDS
+from headwater.sources.networks import FIRST_NUMBER
+from headwater.sources.parameters import read_parameters
+
+queries = Queries(__name__, "credits.sql")
+
+MARGIN = 600.0
+"""Seconds before a platform's age limit when credit is no longer queued."""
+
+
+class _Touch(msgspec.Struct, frozen=True):
+    event_id: int
+    touchpoint_id: int
+    share: Decimal
+    source_id: int
+    url: str | None
+    cookies: dict[str, str] | None
+
+
+class _NewCredit(msgspec.Struct, frozen=True):
+    event_id: int
+    number: int
+    touchpoint_id: int
+    credit: FrozenCredit
+
+
+async def queue_credits(
+    connection: AsyncConnection,
+    platform: Platform,
+    destination: Destination,
+    delivery_ids: Collection[int],
+    current_time: float,
+) -> None:
+    """Queue credit for accepted conversions, in the transaction that records the acceptance. Only those sent
+    all events get it: platforms compare credit with the conversions that they have.
+    """
+    model = getattr(destination.settings, "credit_model", "off")
+    if platform.credits is None or model == "off" or not destination.all_events or not delivery_ids:
+        return
+    attribution = Attribution(model, destination.settings.credit_window, tuple(ALL_IDS))
+    credited = credited_rows(attribution, SQL("true"), queries["events"])
+    query = queries["touches"].format(credit=MODELS[model].credit, credited=credited)
+    values = {
+        "space_id": destination.space_id,
+        "destination_id": destination.id,
+        "delivery_ids": list(delivery_ids),
+        "oldest": current_time - platform.credits.age + MARGIN,
+    }
+    found = await fetch_all(connection, query, values | attribution.parameters())
+    touches = [_Touch(*row) for row in found]
+    if new := list(make_credits(touches, platform, attribution)):
+        await connection.execute(queries["queue"], values | {"credits": rows(new)})
+
+
+def make_credits(
+    touches: Iterable[_Touch], platform: Platform, attribution: Attribution
+) -> Iterator[_NewCredit]:
+    """Return the shares of the platform's clicks; others only count in the paid share."""
+    for event_id, group in groupby(touches, key=lambda touch: touch.event_id):
+        path = list(group)
+        paid = sum((touch.share for touch in path if _is_paid(touch.source_id)), Decimal(0))
+        own = [touch for touch in path if touch.share and _has_click(touch, platform)]
+        for number, touch in enumerate(own, 1):
+            credit = FrozenCredit(touch.share, paid, attribution.model, attribution.window_days)
+            yield _NewCredit(event_id, number, touch.touchpoint_id, credit)
+
+
+def _is_paid(source_id: int) -> bool:
+    return source_id >= FIRST_NUMBER or source_id in PAID_IDS
+
+
+def _has_click(touch: _Touch, platform: Platform) -> bool:
+    """Whether the platform gave the touch an id of a valid form."""
+    if platform.credits is None or listed_name(touch.source_id) not in platform.sources:
+        return False
+    ids: Mapping[str, str] = read_parameters(touch.url, CLICK_IDS, CLICK_IDS) if touch.url else {}
+    found = {**sendable(touch.cookies or {}), **sendable(ids)}
+    return any(name in found for name in platform.credits.ids)
+
+
+async def load_credits(
+    connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]
+) -> dict[int, Credit]:
+    """Return credit by delivery."""
+    values = {"space_id": space_id, "delivery_ids": list(delivery_ids)}
+    return {
+        row[0]: Credit(msgspec.json.decode(row[1], type=FrozenCredit), *row[2:])
+        for row in await fetch_all(connection, queries["load"], values)
+    }

@@ -1,0 +1,251 @@
+"""A model's credit for a platform's clicks, sent to Meta and OpenAI."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from headwater.attribution.models import MODELS
+from headwater.forwarding.platforms.chatgpt_ads import ChatGPTAds
+from headwater.forwarding.platforms.meta import Meta
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.settings import CREDIT_MODELS
+from tests.deliveries.staging import Sending
+from tests.support.campaigns import campaign_size
+from tests.support.fake_platform import Answer, FakePlatform, Received, Step
+
+PATHS = campaign_size("HEADWATER_CREDIT_PATHS", 120, 10_000)
+HOUR, DAY = 3600, 86_400
+FBCLID = "IwAR0{number:06}abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNO"
+SOURCES = {"facebook_ads": "fbclid", "google_ads": "gclid", "email": None, "direct": None}
+PLATFORMS: dict[str, Platform] = {"meta": Meta(), "chatgpt_ads": ChatGPTAds()}
+
+
+def accept(request: Received) -> Step:
+    body = request.json()
+    events = body.get("data") or body["events"]
+    if "data" in body:
+        return Answer(body={"events_received": len(events), "fbtrace_id": "t"})
+    return Answer(body={"accepted_events": len(events)})
+
+
+@pytest.fixture
+def meta(sending: Sending) -> Iterator[FakePlatform]:
+    sending.platform = PLATFORMS["meta"]
+    with FakePlatform(otherwise=accept) as platform:
+        sending.urls["meta"] = platform.url
+        yield platform
+
+
+def account(sending: Sending, model: str = "linear", *, all_events: bool = True, window: int = 30) -> int:
+    settings = f'{{"pixel_id": "1234567890", "credit_model": "{model}", "credit_window": {window}}}'
+    return sending.destination(settings=settings, all_events=all_events)
+
+
+@dataclass
+class Path:
+    contact: int
+    event: int
+    delivery: int
+
+
+def buy(
+    sending: Sending, destination: int, *touches: tuple[str, int], amount: str = "90", **columns: Any
+) -> Path:
+    """A purchase a minute ago, after touches of these sources so many hours before it."""
+    moment = columns.setdefault("event_time", sending.moment(-60))
+    contact = sending.rows.contact(email=f"a{sending._number()}@example.com")
+    for source, hours in touches:
+        parameter = SOURCES[source]
+        number = sending._number()
+        url = f"https://shop.example/?{parameter}={FBCLID.format(number=number)}" if parameter else None
+        tags = sending.rows.tag_set(campaign_id="c1", adset_id="s1", ad_id="a1") if parameter else 0
+        sending.rows.touchpoint(contact, source, url=url, tag_set_id=tags,
+                                occurred_at=moment - timedelta(hours=hours))  # fmt: skip
+    defaults = {"amount": amount, "currency": "EUR", "user_agent": "UA",
+                "event_url": "https://shop.example/", "order_id": f"o{sending._number()}"}  # fmt: skip
+    event = sending.rows.event(contact, **{**defaults, **columns})
+    return Path(contact, event, sending.delivery(destination, event))
+
+
+def sent(platform: FakePlatform) -> list[dict[str, Any]]:
+    return [event for body in platform.bodies for event in body["data"]]
+
+
+def credits_of(sending: Sending, event: int) -> list[tuple[Any, ...]]:
+    return sending.connection.execute(
+        "SELECT number, status, reason, (credit->>'share')::numeric, (credit->>'paid_share')::numeric"
+        " FROM deliveries WHERE space_id = %s AND event_id = %s AND kind = 'credit' ORDER BY number",
+        (sending.space_id, event),
+    ).fetchall()
+
+
+def test_it_works(sending: Sending, meta: FakePlatform) -> None:
+    """Two of four touches are Meta's: each gets its part, with the sale that it refers to."""
+    destination = account(sending)
+    touches = [("facebook_ads", 50), ("email", 40), ("google_ads", 30), ("facebook_ads", 20)]
+    path = buy(sending, destination, *touches)
+    sending.run()
+    sale, *credited = sent(meta)
+    assert [event["event_name"] for event in credited] == ["AppendAttribution"] * 2
+    assert [event["event_id"] for event in credited] == [f"id-{path.event}:credit:{n}" for n in (1, 2)]
+    assert credited[0]["original_event_data"] == {
+        "event_name": "Purchase", "event_time": sale["event_time"], "event_id": sale["event_id"],
+        "order_id": sale["custom_data"]["order_id"],
+    }  # fmt: skip
+    about = credited[0]["attribution_data"]
+    assert about.pop("visit_time") == sale["event_time"] - 50 * HOUR
+    assert about == {
+        "campaign_id": "c1", "adset_id": "s1", "ad_id": "a1", "attribution_model": "linear",
+        "attr_window": 30, "attribution_share": 0.25, "attribution_value": 22.5, "total_credit": 0.75,
+    }  # fmt: skip
+    assert [event["user_data"]["fbc"].startswith("fb.1.") for event in credited] == [True, True]
+    assert credited[0]["user_data"]["fbc"] != credited[1]["user_data"]["fbc"]
+    assert [row[:4] for row in credits_of(sending, path.event)] == [
+        (1, "delivered", None, Decimal("0.25")), (2, "delivered", None, Decimal("0.25")),
+    ]  # fmt: skip
+
+
+def test_it_is_off_unless_set(sending: Sending, meta: FakePlatform) -> None:
+    destination = sending.destination(settings='{"pixel_id": "1234567890"}')
+    buy(sending, destination, ("facebook_ads", 5))
+    not_all = account(sending, all_events=False)
+    buy(sending, not_all, ("facebook_ads", 5))
+    sending.run()
+    assert [event["event_name"] for event in sent(meta)] == ["Purchase"] * 2
+
+
+def test_it_is_frozen(sending: Sending, meta: FakePlatform) -> None:
+    """A retry says the same, and a replay of the sale sends no other credit."""
+    destination = account(sending)
+    path = buy(sending, destination, ("facebook_ads", 5), ("email", 4))
+    meta.then(accept, Answer(500))
+    sending.run()
+    sending.rows.touchpoint(path.contact, "email", occurred_at=sending.moment(-2 * HOUR))
+    sending.advance(11)
+    sending.run()
+    assert [event["attribution_data"]["attribution_share"] for event in sent(meta)[1:]] == [0.5, 0.5]
+    sending.connection.execute(
+        "UPDATE deliveries SET status = 'queued', due_at = to_timestamp(%s) WHERE space_id = %s"
+        " AND kind = 'conversion'", (sending.clock.at, sending.space_id),
+    )  # fmt: skip
+    sending.run()
+    assert [event["event_name"] for event in sent(meta)[3:]] == ["Purchase"]
+
+
+def test_not_after_two_days(sending: Sending, meta: FakePlatform) -> None:
+    destination = account(sending)
+    late = buy(sending, destination, ("facebook_ads", 5), event_time=sending.moment(-2 * DAY))
+    in_time = buy(sending, destination, ("facebook_ads", 5), event_time=sending.moment(-2 * DAY + 2 * HOUR))
+    meta.then(accept, *[Answer(500)] * 4)
+    sending.run()
+    for _ in range(4):
+        sending.advance(2 * HOUR)
+        sending.run()
+    assert credits_of(sending, late.event) == []
+    ((_, status, _, _, _),) = credits_of(sending, in_time.event)
+    assert status == "expired"
+    assert len({event["event_id"] for event in sent(meta)}) == 3
+
+
+@pytest.mark.parametrize("change", ["erased", "deleted", "no_consent"])
+def test_what_ends_it(sending: Sending, meta: FakePlatform, change: str) -> None:
+    destination = sending.destination(
+        settings='{"pixel_id": "1234567890", "credit_model": "linear", "consent_denied": "skip"}'
+    )
+    path = buy(sending, destination, ("facebook_ads", 5))
+    meta.then(accept, Answer(500))
+    sending.run()
+    statement = {
+        "erased": "INSERT INTO erasures (space_id, contact_id, receipt_mark)"
+                  " VALUES (%(space)s, %(contact)s, nextval('receipt_ids'))",
+        "deleted": "DELETE FROM events WHERE space_id = %(space)s AND id = %(event)s",
+        "no_consent": "UPDATE events SET ad_user_data = false WHERE space_id = %(space)s AND id = %(event)s",
+    }[change]  # fmt: skip
+    values = {"space": sending.space_id, "contact": path.contact, "event": path.event}
+    sending.connection.execute(statement, values)
+    sending.advance(11)
+    sending.run()
+    assert len(sent(meta)) == 2
+    assert [row[1:3] for row in credits_of(sending, path.event)] == [("skipped", change)]
+
+
+def test_chatgpt_ads(sending: Sending) -> None:
+    sending.platform = PLATFORMS["chatgpt_ads"]
+    with FakePlatform(otherwise=accept) as openai:
+        sending.urls["chatgpt_ads"] = openai.url
+        destination = sending.destination(settings='{"pixel_id": "p1", "credit_model": "last_touch"}')
+        contact = sending.rows.contact(email="ada@example.com")
+        oppref = "https://shop.example/?oppref=" + "a" * 40
+        sending.rows.touchpoint(contact, "chatgpt_ads", url=oppref, occurred_at=sending.moment(-HOUR))
+        event = sending.rows.event(contact, event_time=sending.moment(-60), amount="9", currency="EUR")
+        sending.delivery(destination, event)
+        sending.run()
+        sending.advance(1)
+        sending.run()
+        sale, credited = [event for body in openai.bodies for event in body["events"]]
+    assert credited["type"] == "attribution_appended"
+    assert credited["id"] != sale["id"]
+    assert credited["data"] == {
+        "type": "attribution", "original_event_id": sale["id"], "original_event_type": sale["type"],
+        "attribution_model": "last_touch", "attribution_share": 1,
+    }  # fmt: skip
+
+
+def test_only_models_without_training() -> None:
+    assert set(MODELS) - set(CREDIT_MODELS) == {"markov", "shapley_distinct"}
+
+
+@pytest.mark.usefixtures("meta")
+def test_many_paths(sending: Sending) -> None:
+    """Meta gets the part of its touches with an id, what all platforms could be told and the rest is exactly
+    one, and nothing is told of people without consent or of sales of more than two days ago.
+    """
+    draw = random.Random(PATHS)
+    destinations = {
+        model: sending.destination(settings='{"pixel_id": "1234567890", "consent_denied": "skip",'
+                                            f' "credit_model": "{model}"}}')
+        for model in CREDIT_MODELS
+    }  # fmt: skip
+    expected: dict[int, tuple[bool, list[str]]] = {}
+    for _ in range(PATHS):
+        names = [draw.choice([*SOURCES]) for _ in range(draw.randrange(7))]
+        hours = sorted(draw.sample(range(1, 700), len(names)), reverse=True)
+        is_late, refused = draw.random() < 0.1, draw.random() < 0.1
+        path = buy(sending, destinations[draw.choice(CREDIT_MODELS)], *zip(names, hours, strict=True),
+                   event_time=sending.moment(-3 * DAY if is_late else -60),
+                   ad_user_data=not refused)  # fmt: skip
+        expected[path.event] = (is_late or refused, names)
+    sending.run()
+    sending.advance(HOUR)
+    sending.run()
+    told: dict[int, list[tuple[Decimal, Decimal]]] = {}
+    for event, (nothing, _) in expected.items():
+        rows = credits_of(sending, event)
+        assert {row[1:3] for row in rows} <= {("delivered", None)}
+        assert not (nothing and rows)
+        told[event] = [row[3:] for row in rows]
+    assert sum(map(len, told.values())) > PATHS / 4
+    assert_shares(told, expected)
+
+
+def assert_shares(
+    told: dict[int, list[tuple[Decimal, Decimal]]], expected: dict[int, tuple[bool, list[str]]]
+) -> None:
+    for event, shares in told.items():
+        own, paid = sum((share for share, _ in shares), Decimal(0)), {paid for _, paid in shares}
+        names = expected[event][1]
+        if not shares:
+            continue
+        (paid_share,) = paid
+        assert 0 < own <= paid_share <= 1
+        if set(names) <= {"facebook_ads"}:
+            assert own == paid_share == 1
+        if "google_ads" not in names:
+            assert own == paid_share
