@@ -53,13 +53,15 @@ def _judge_events(errors: list[dict[str, Any]], answer: EgressResponse, count: i
     """Events without an error were accepted, unless an error does not name its event."""
     permanent: dict[int, str] = {}
     temporary: dict[int, str] = {}
+    all_named = True
     for error in errors:
         index = error.get("Index")
         if is_number(index) and 0 <= index < count:
             (temporary if _read_code(error) in _LATER_CODES else permanent)[index] = _describe(error)
+        else:
+            all_named = False
     if not permanent and not temporary:
         return refused(_describe(errors[0]), count)
-    all_named = all(error.get("Index") in permanent | temporary for error in errors)
     retryable = {index: text for index, text in temporary.items() if index not in permanent}
     return PartlyAccepted(permanent, succeeded(answer) and all_named, retryable)
 
@@ -70,4 +72,6 @@ def _read_code(error: dict[str, Any]) -> int | None:
 
 
 def _describe(error: dict[str, Any]) -> str:
-    return join_error_texts(error.get("ErrorCode") or error.get("Code"), error.get("Message")) or "invalid"
+    # The name comes last: what follows a word such as AuthenticationToken is masked.
+    name = error.get("ErrorCode") or error.get("Code") or "no code"
+    return join_error_texts(f"{error.get('Message') or 'Invalid'} ({name})")
