@@ -18,6 +18,7 @@ from headwater.database.pool import Database
 from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
 from headwater.forwarding.deliveries.forwarder import Forwarder
 from headwater.forwarding.destinations.credentials import seal_secrets
+from headwater.forwarding.destinations.destinations import make_token_keeper
 from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,
@@ -250,8 +251,10 @@ class Opened:
         self._database = Database(sending.database_url)
         await self._database.open()
         self._egress = Egress(["127.0.0.1"], seconds=sending.seconds)
+        keep_token = make_token_keeper(self._database.transaction, sending.key)
+        client = PlatformClient(self._egress, keep_token)
         tools = DeliveryServices(
-            self._database, PlatformClient(self._egress), {sending.platform.name: sending.platform},
+            self._database, client, {sending.platform.name: sending.platform},
             sending.urls, sending.key, sending.clock, sending.random,
         )  # fmt: skip
         return Forwarder(tools, self._stopping or asyncio.Event())

@@ -18,6 +18,7 @@ from headwater.events.models import EventChange
 from headwater.forwarding.deliveries import corrections
 from headwater.forwarding.deliveries.changes import change_event, remove_event
 from headwater.forwarding.platforms.google import Google
+from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.campaigns import campaign_size
@@ -323,6 +324,37 @@ def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
     assert google.amounts == {key(order): 100}
     shop.settle(2)
     assert google.amounts == {key(order): 90}
+
+
+def test_microsoft(sending: Sending) -> None:
+    """It takes corrections in calls of their own, as soon as it has accepted the conversion."""
+    sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
+    with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
+        sending.urls["microsoft_offline"] = microsoft.url
+        settings = '{"customer_id": "1", "account_id": "2"}'
+        shop = Shop(sending, sending.destination(settings=settings, event_names='{"purchase": "Sale"}'))
+        orders = [shop.sell(amount) for amount in ("100", "50")]
+        sending.run()
+        shop.refund(orders[0], "30")
+        shop.delete(orders[1])
+        orders.append(shop.sell("9"))
+        sending.advance(HALF_HOUR)
+        sending.run()
+        assert [row[1:] for order in orders for row in shop.corrections(order)] == [
+            ("delivered", None, Decimal(70)), ("delivered", None, None),
+        ]  # fmt: skip
+        first, *others = microsoft.bodies
+    conversions = first["OfflineConversions"]
+    changes = [body for body in others if "OfflineConversionAdjustments" in body]
+    assert sorted(map(len, others)) == [1, 1]
+    assert len(changes) == 1
+    named = ("ConversionName", "ConversionTime", "HashedEmailAddress")
+    adjustments = changes[0]["OfflineConversionAdjustments"]
+    for conversion, adjustment in zip(conversions, adjustments, strict=True):
+        assert [adjustment[name] for name in named] == [conversion[name] for name in named]
+    assert [(entry["AdjustmentType"], entry.get("AdjustmentValue")) for entry in adjustments] == [
+        ("Restate", 70), ("Retract", None),
+    ]  # fmt: skip
 
 
 def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:

@@ -30,6 +30,7 @@ SETTINGS = {
     "pinterest": {"ad_account_id": "1234567890"},
     "snapchat": {"pixel_id": "abc"},
     "microsoft": {"tag_id": "1234567890"},
+    "microsoft_offline": {"customer_id": "12345678", "account_id": "123456789"},
     "chatgpt_ads": {"pixel_id": "abc"},
 }
 TABLES = {"deliveries", "delivery_attempts", "destinations"}
@@ -81,13 +82,14 @@ def _answers(scene: Scene, status: int) -> Any:
     """A platform that quotes in the members that platforms have for it, and in some of its own."""
 
     def answer(request: Received) -> Answer:
-        if request.target.startswith(("/token", "/oauth")):
+        if request.target.startswith(("/token", "/oauth", "/common/oauth2")):
             return Answer(200, {"access_token": "token-" + "t" * 30, "expires_in": 3600})
         said = scene.quoting(request)
         detail = {"index": 0, "propertyName": "ph", "errorMessage": said, "attemptedValue": said}
         return Answer(status, {
             "error": {"message": said, "code": 100, "details": [detail, *scene.personal],
                       "fields": [{"field": "$.data.events[0].user", "message": said}]},
+            "OperationErrors": [{"Code": 100, "ErrorCode": said, "Details": said, "Message": said}],
             "message": said, "reason": said, "status": "INVALID", "code": 40002,
             "invalid_events": [{"event": json.loads(request.body), "error_message": said}],
             "events": [{"status": "failed", "error_message": said}],

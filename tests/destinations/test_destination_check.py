@@ -26,13 +26,13 @@ from headwater.forwarding.platforms.models import (
 from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
 from tests.platforms.test_platforms import sample as a_destination
-from tests.support.destinations import PROBE, FakeSender, answered, destination_of, taking
+from tests.support.destinations import PROBE, FakeSender, answered, destination_of, keep_no_token, taking
 
 
 def tried(
     sender: FakeSender, platform: Platform = PROBE, destination: Destination | None = None
 ) -> DestinationCheck:
-    return asyncio.run(try_destination(sender, destination or destination_of(), platform))
+    return asyncio.run(try_destination(sender, destination or destination_of(), platform, keep_no_token))
 
 
 def test_it_works() -> None:

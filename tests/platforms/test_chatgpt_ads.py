@@ -40,7 +40,7 @@ from tests.platforms.variety import (
     destination,
     expected,
 )
-from tests.support.destinations import FakeSender, answered
+from tests.support.destinations import FakeSender, answered, keep_no_token
 
 CHATGPT_ADS = ChatGPTAds()
 
@@ -106,7 +106,7 @@ def test_a_trial_is_only_validated() -> None:
     assert body["validate_only"] is True
     assert CHATGPT_ADS.test_event_problem(to) is None
     sender = FakeSender(answered(200, b'{"accepted_events": 1}'))
-    checked = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS))
+    checked = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS, keep_no_token))
     assert (checked.ok, checked.message) == (True, "ChatGPT Ads accepted the test event.")
     assert json.loads(sender.calls[0].body)["validate_only"] is True
 

@@ -23,6 +23,7 @@ CONFIRMED = {
     },
     "snapchat": {"status": "OK", "reason": "Events have been processed."},
     "microsoft": {"eventsReceived": 2, "traceId": "t"},
+    "microsoft_offline": {"PartialErrors": []},
     "chatgpt_ads": {"accepted_events": 2},
 }  # fmt: skip
 UNPUBLISHED = {"reddit", "snapchat"}

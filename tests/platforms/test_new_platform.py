@@ -28,7 +28,7 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.inputs.account_kinds import find_kinds
 from tests.platforms.examples import BARE, but, destination
-from tests.support.destinations import FakeSender, answered
+from tests.support.destinations import FakeSender, answered, keep_no_token
 from tests.support.sizes import ROOT
 
 SOURCE = ROOT / "src" / "headwater"
@@ -89,7 +89,7 @@ def test_it_works(acme: Platform, client: httpx.Client) -> None:
     assert created.json()["settings"] == {"account": "7", "consent_denied": "limit"}
     assert {"event_name": "purchase", "sent_as": "sale", "own": False} in created.json()["mapping"]
     refused = client.post("/destinations", json={"platform": "acne"})
-    assert "microsoft, chatgpt_ads, acme." in refused.text
+    assert "microsoft_offline, chatgpt_ads, acme." in refused.text
 
 
 def test_its_origin_is_a_setting(acme: Platform) -> None:
@@ -104,7 +104,7 @@ def test_its_origin_is_a_setting(acme: Platform) -> None:
 def test_what_it_need_not_say_itself(acme: Platform) -> None:
     to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
-    checked = asyncio.run(try_destination(sender, to, acme))
+    checked = asyncio.run(try_destination(sender, to, acme, keep_no_token))
     assert checked == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"

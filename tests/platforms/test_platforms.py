@@ -57,7 +57,7 @@ def sample(platform: Platform) -> Destination:
 @EVERY
 def test_it_works(platform: Platform) -> None:
     """A platform is told of whole: nothing of it has to be looked up elsewhere."""
-    assert re.fullmatch(r"[a-z]+(_ads)?", platform.name)
+    assert re.fullmatch(r"[a-z]+(_ads|_offline)?", platform.name)
     assert platform.url.startswith("https://")
     assert not platform.url.endswith("/")
     assert platform.sources
@@ -146,7 +146,8 @@ JSON = st.recursive(
     | st.dictionaries(
         st.sampled_from(
             ["error", "code", "message", "details", "fieldViolations", "field", "elements",
-             "events", "status", "data", "invalid_events", "index", "reason", "is_transient"]
+             "events", "status", "data", "invalid_events", "index", "reason", "is_transient",
+             "PartialErrors", "OperationErrors", "Index", "Code"]
         ),
         inner,
         max_size=4,

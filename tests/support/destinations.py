@@ -106,6 +106,11 @@ def taking(platform: Platform, **changes: Any) -> Platform:
     return changed
 
 
+async def keep_no_token(_: Destination, refresh_token: str) -> None:
+    """For platforms that never replace a refresh token."""
+    raise AssertionError(refresh_token)
+
+
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Platform:
     """The tests' platform, where a real one is otherwise."""

@@ -544,7 +544,7 @@ export type DestinationList = {
   data: Array<Destination>;
 };
 
-export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft" | "chatgpt_ads";
+export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft" | "microsoft_offline" | "chatgpt_ads";
 
 export type CreateDestinationBody = {
   platform: Platform2;

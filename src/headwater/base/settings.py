@@ -19,7 +19,7 @@ from headwater.base.log_lines import FORMATS
 from headwater.base.mail_server import read_mail_server, read_sender
 
 PREFIX = "HEADWATER_"
-_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_ADS)?(?:_SPEND)?)_URL")
+_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_ADS|_OFFLINE)?(?:_SPEND)?)_URL")
 """A platform's own variable; this package doesn't know the platforms."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500

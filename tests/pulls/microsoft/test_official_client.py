@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
-
-import pytest
-
 from headwater.spend.platforms.microsoft import _read_zones
 from tests.pulls.books import Books, fill
 from tests.pulls.checks import served
 from tests.pulls.microsoft.pretend import SUBMIT, PretendMicrosoft
 from tests.pulls.microsoft.test_microsoft import MICROSOFT
 from tests.pulls.staging import TODAY, Pulls
-
-pytest.importorskip("bingads", reason="needs the package bingads")
-
-
-def _declared(service: str, kind: str) -> list[str]:
-    """Return the values, or the members, of a type."""
-    text = files("bingads").joinpath(f"v13/proxies/production/{service}_service.xml").read_text("utf-8")
-    found = re.search(rf'<xs:(simple|complex)Type name="{kind}">(.*?)</xs:\1Type>', text, re.DOTALL)
-    assert found is not None, kind
-    return re.findall(r'(?:value|element [^>]*?\bname)="(\w+)"', found[2])
+from tests.support.microsoft_schema import declared
 
 
 def test_reports_have_declared_members_and_columns(pulls: Pulls) -> None:
@@ -33,16 +19,16 @@ def test_reports_have_declared_members_and_columns(pulls: Pulls) -> None:
     reports = [request.json()["ReportRequest"] for request in platform.requests if request.target == SUBMIT]
     for report in reports:
         kind = report["Type"]
-        members = {*_declared("reporting", "ReportRequest"), *_declared("reporting", kind)}
+        members = {*declared("reporting", "ReportRequest"), *declared("reporting", kind)}
         assert report.keys() - {"Type"} <= members
         assert set(report["Columns"]) <= set(
-            _declared("reporting", kind.replace("ReportRequest", "ReportColumn"))
+            declared("reporting", kind.replace("ReportRequest", "ReportColumn"))
         )
-        assert set(report["Time"]) <= set(_declared("reporting", "ReportTime"))
+        assert set(report["Time"]) <= set(declared("reporting", "ReportTime"))
 
 
 def test_every_time_zone_is_known() -> None:
     zones = _read_zones()
-    assert {names[1] for names in zones} == set(_declared("customermanagement", "TimeZoneType"))
-    assert {names[-1] for names in zones} == set(_declared("reporting", "ReportTimeZone"))
+    assert {names[1] for names in zones} == set(declared("customermanagement", "TimeZoneType"))
+    assert {names[-1] for names in zones} == set(declared("reporting", "ReportTimeZone"))
     assert len({names[0] for names in zones}) == len(zones)

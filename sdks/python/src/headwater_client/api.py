@@ -552,7 +552,16 @@ class DestinationList(TypedDict):
 
 
 DestinationPlatform: TypeAlias = Literal[
-    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft", "chatgpt_ads"
+    "meta",
+    "google",
+    "tiktok",
+    "linkedin",
+    "reddit",
+    "pinterest",
+    "snapchat",
+    "microsoft",
+    "microsoft_offline",
+    "chatgpt_ads",
 ]
 
 

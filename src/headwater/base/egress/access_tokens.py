@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
+import msgspec
 import structlog
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
@@ -48,9 +49,20 @@ class TokenSource(Protocol[Owner_contra]):
     def read_token(self, answer: EgressResponse, /) -> IssuedToken | TokenError: ...
 
 
+class TokenKeeper(Protocol[Owner_contra]):
+    """Stores a refresh token that replaces an account's. A crash between its issue and its storage loses it
+    for good if the platform has revoked the old one.
+    """
+
+    async def __call__(self, account: Owner_contra, refresh_token: str, /) -> None: ...
+
+
 class _CachedToken(NamedTuple):
-    secrets: tuple[dict[str, str], ...]
-    """Those it was issued for, and those with the new refresh token that came with it."""
+    given: dict[str, str]
+    """The caller's secrets, which may be older than the stored ones."""
+    stored: dict[str, str]
+    latest: dict[str, str]
+    """With the newest refresh token."""
     token: IssuedToken
     until: float
 
@@ -69,13 +81,35 @@ class AccessTokens:
         self._tokens: dict[tuple[int, int], _CachedToken] = {}
 
     async def fetch(
-        self, source: TokenSource[Owner_contra], account: Owner_contra, current_time: float
+        self,
+        source: TokenSource[Owner_contra],
+        account: Owner_contra,
+        current_time: float,
+        keep_token: TokenKeeper[Owner_contra],
     ) -> IssuedToken | TokenRefusal | None:
-        """Return None if not needed. Raises EgressError."""
+        """Return None if not needed. A new refresh token is stored first. Raises EgressError."""
         key = account.space_id, account.id
         cached = self._tokens.get(key)
-        if cached is not None and cached.until > current_time and account.secrets in cached.secrets:
-            return cached.token
+        if cached is not None and account.secrets not in (cached.given, cached.stored, cached.latest):
+            cached = None
+        if cached is None or cached.until <= current_time:
+            stored = account.secrets if cached is None else cached.stored
+            latest = account.secrets if cached is None else cached.latest
+            token = await self._issue(source, _with_secrets(account, latest), current_time)
+            if not isinstance(token, IssuedToken):
+                return token
+            if token.refresh_token is not None:
+                latest = {**latest, "refresh_token": token.refresh_token}
+            until = current_time + token.seconds - MARGIN_SECONDS
+            cached = self._tokens[key] = _CachedToken(account.secrets, stored, latest, token, until)
+        if cached.latest != cached.stored:
+            await keep_token(_with_secrets(account, cached.stored), cached.latest["refresh_token"])
+            self._tokens[key] = cached._replace(stored=cached.latest)
+        return cached.token
+
+    async def _issue(
+        self, source: TokenSource[Owner_contra], account: Owner_contra, current_time: float
+    ) -> IssuedToken | TokenRefusal | None:
         try:
             call = source.token_request(account, current_time)
         except ValueError as error:
@@ -84,20 +118,22 @@ class AccessTokens:
             return None
         answer = await self._egress.send(call)
         token = _read(source, answer)
-        if isinstance(token, TokenError):
-            return TokenRefusal(token, answer)
-        secrets = (account.secrets,)
-        if token.refresh_token is not None:
-            secrets += ({**account.secrets, "refresh_token": token.refresh_token},)
-        self._tokens[key] = _CachedToken(secrets, token, current_time + token.seconds - MARGIN_SECONDS)
-        return token
+        return TokenRefusal(token, answer) if isinstance(token, TokenError) else token
 
     def has(self, account: Account) -> bool:
         """Return True even if the token is revoked."""
-        return (account.space_id, account.id) in self._tokens
+        cached = self._tokens.get((account.space_id, account.id))
+        return cached is not None and cached.until > 0
 
     def forget(self, account: Account) -> None:
-        self._tokens.pop((account.space_id, account.id), None)
+        """Forget the access token. The refresh token stays: the caller's may be older."""
+        key = account.space_id, account.id
+        if (cached := self._tokens.get(key)) is not None:
+            self._tokens[key] = cached._replace(until=0)
+
+
+def _with_secrets(account: Owner_contra, secrets: dict[str, str]) -> Owner_contra:
+    return msgspec.structs.replace(cast("Any", account), secrets=secrets)
 
 
 def _read(source: TokenSource[Any], answer: EgressResponse) -> IssuedToken | TokenError:

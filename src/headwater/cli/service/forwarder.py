@@ -10,6 +10,7 @@ from headwater.base.settings import Settings
 from headwater.database.pool import Database
 from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
 from headwater.forwarding.deliveries.forwarder import Forwarder, open_clock
+from headwater.forwarding.destinations.destinations import make_token_keeper
 from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
@@ -27,7 +28,7 @@ def forwarder(settings: Settings, arguments: Namespace) -> int:
         async with Egress(list_operator_hosts(settings)) as egress:
             tools = DeliveryServices(
                 database=database,
-                caller=PlatformClient(egress),
+                caller=PlatformClient(egress, make_token_keeper(database.transaction, key)),
                 platforms=PLATFORMS,
                 urls={name: find_url(settings, platform) for name, platform in PLATFORMS.items()},
                 sealing_key=key,

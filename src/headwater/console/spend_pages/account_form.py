@@ -143,7 +143,7 @@ async def _check(
     """Return the check's result, and the account with a refresh token that replaced the given one."""
     secrets = dict(change.secrets or {})
 
-    async def keep_token(refresh_token: str) -> None:
+    async def keep_token(_: Credentials, refresh_token: str) -> None:
         secrets["refresh_token"] = refresh_token
 
     check = await check_credentials(platform, credentials, shared.egress, keep_token)

@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.base.egress.access_tokens import HttpSender
+from headwater.base.egress.access_tokens import HttpSender, TokenKeeper
 from headwater.base.masking import Mask
 from headwater.base.settings import Settings
 from headwater.events.accepted import EVENT_NAMES
-from headwater.forwarding.destinations.destinations import note_test, open_destination
+from headwater.forwarding.destinations.destinations import make_token_keeper, note_test, open_destination
 from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
@@ -58,14 +58,14 @@ async def check_destination(
     """
     async with begin() as connection:
         platform, destination = await open_destination(connection, *ids, settings, key)
-    checked = await try_destination(egress, destination, platform)
+    checked = await try_destination(egress, destination, platform, make_token_keeper(begin, key))
     async with begin() as connection:
         await note_test(connection, *ids, ok=checked.ok, message=checked.message, remedy=checked.remedy)
     return checked, destination.settings
 
 
 async def try_destination(
-    egress: HttpSender, destination: Destination, platform: Platform
+    egress: HttpSender, destination: Destination, platform: Platform, keep_token: TokenKeeper[Destination]
 ) -> DestinationCheck:
     """Send a made-up conversion that doesn't count."""
     destination = msgspec.structs.replace(destination, test=True)
@@ -79,7 +79,7 @@ async def try_destination(
     if reason is not None:
         return _make_failure(f"The test event would be skipped: {reason}.")
     contents = CallContents([platform.build(conversion, destination)])
-    call = await PlatformClient(egress).call(platform, destination, contents, current_time)
+    call = await PlatformClient(egress, keep_token).call(platform, destination, contents, current_time)
     return _make_result(call, platform, destination)
 
 

@@ -5,7 +5,8 @@ Changes that start or stop queueing lock the Space, so that a batch sees one sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from headwater.base.egress.access_tokens import TokenKeeper
 from headwater.base.settings import Settings
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.forwarding.destinations import credentials
@@ -173,6 +175,35 @@ async def lend_secrets(
         pass
     rule = "must be a destination of the same platform, with tokens that can be read."
     raise Invalid.of("destination_id", rule)
+
+
+async def replace_refresh_token(
+    connection: AsyncConnection, destination: Destination, refresh_token: str, key: bytes
+) -> None:
+    """Store a refresh token that a platform issued for the destination's, unless a user has entered another
+    one or removed the destination. Raises Unsealable.
+    """
+    row = destination.space_id, destination.id
+    try:
+        secrets = open_secrets(key, *row, (await _lock(connection, *row)).secrets)
+    except NotFound:
+        return
+    if secrets.get("refresh_token") == destination.secrets.get("refresh_token"):
+        sealed = seal_secrets(key, *row, {**secrets, "refresh_token": refresh_token})
+        values = {"space_id": row[0], "destination_id": row[1], "secrets": sealed}
+        await connection.execute(queries["renew_secrets"], values)
+
+
+def make_token_keeper(
+    begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]], key: bytes
+) -> TokenKeeper[Destination]:
+    """Store new refresh tokens of destinations, each in a transaction that `begin` starts."""
+
+    async def keep(destination: Destination, refresh_token: str) -> None:
+        async with begin() as connection:
+            await replace_refresh_token(connection, destination, refresh_token, key)
+
+    return keep
 
 
 async def note_test(

@@ -44,6 +44,11 @@ FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
 FOR NO KEY UPDATE;
 
+-- name: renew_secrets
+-- The last test stays valid: the tokens are of the same user.
+UPDATE destinations d SET secrets = %(secrets)s
+WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
+
 -- name: change
 -- NULL keeps a value.
 UPDATE destinations d

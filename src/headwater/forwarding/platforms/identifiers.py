@@ -58,11 +58,16 @@ def plain_email(text: str) -> str | None:
 
 def google_email(text: str) -> str | None:
     """Normalize like `plain_email`, without dots and `+…` at Google's mail domains."""
+    address = plain_email(text)
+    is_google = address is not None and address.rpartition("@")[2] in _GOOGLE_MAIL
+    return microsoft_email(text) if is_google else address
+
+
+def microsoft_email(text: str) -> str | None:
+    """Normalize like `plain_email`, without dots and `+…` before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
-    if domain not in _GOOGLE_MAIL:
-        return address
     mailbox = user.partition("+")[0].replace(".", "")
     return f"{mailbox}@{domain}" if mailbox else None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenKeeper, TokenRefusal
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
 from headwater.base.egress.oauth import TokenError
 from headwater.forwarding.platforms.models import (
@@ -45,8 +45,8 @@ class PlatformCall(NamedTuple):
 
 
 class PlatformClient:
-    def __init__(self, egress: HttpSender) -> None:
-        self._egress = egress
+    def __init__(self, egress: HttpSender, keep_token: TokenKeeper[Destination]) -> None:
+        self._egress, self._keep_token = egress, keep_token
         self._tokens = AccessTokens(egress)
 
     async def call(
@@ -67,7 +67,7 @@ class PlatformClient:
         self, platform: Platform, destination: Destination, contents: CallContents, current_time: float
     ) -> PlatformCall:
         try:
-            token = await self._tokens.fetch(platform, destination, current_time)
+            token = await self._tokens.fetch(platform, destination, current_time, self._keep_token)
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)))
         if isinstance(token, TokenRefusal):
@@ -110,7 +110,7 @@ class PlatformClient:
     async def _ask(
         self, platform: Platform, destination: Destination, request_id: str, current_time: float
     ) -> EgressResponse | None:
-        token = await self._tokens.fetch(platform, destination, current_time)
+        token = await self._tokens.fetch(platform, destination, current_time, self._keep_token)
         if isinstance(token, TokenRefusal):
             return None
         text = None if token is None else token.text

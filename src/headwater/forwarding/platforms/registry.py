@@ -15,6 +15,7 @@ _ORDER = (
     "pinterest",
     "snapchat",
     "microsoft",
+    "microsoft_offline",
     "chatgpt_ads",
 )
 """The order in lists; others follow by name."""

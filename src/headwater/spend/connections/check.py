@@ -15,13 +15,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.base.egress.access_tokens import AccessTokens, HttpSender
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenKeeper
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.spend.connections import schedule
 from headwater.spend.connections.answers import SpendAccountAnswer, describe_account
 from headwater.spend.connections.connections import open_connection, replace_refresh_token
 from headwater.spend.connections.remedies import find_remedy
-from headwater.spend.connections.session import PlatformSession, TokenKeeper, Waits
+from headwater.spend.connections.session import PlatformSession, Waits
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
     Credentials,
@@ -72,7 +72,7 @@ async def check_connection(
 ) -> SpendConnectionCheck:
     """Check a stored connection. Raises NotFound, or Invalid if its tokens or settings can't be used."""
 
-    async def keep_token(refresh_token: str) -> None:
+    async def keep_token(_: Credentials, refresh_token: str) -> None:
         async with stored.begin() as connection:
             await replace_refresh_token(connection, row, refresh_token, stored.sealing_key)
 
@@ -82,7 +82,10 @@ async def check_connection(
 
 
 async def check_credentials(
-    platform: SpendPlatform, credentials: Credentials, egress: HttpSender, keep_token: TokenKeeper
+    platform: SpendPlatform,
+    credentials: Credentials,
+    egress: HttpSender,
+    keep_token: TokenKeeper[Credentials],
 ) -> SpendConnectionCheck:
     """Check credentials, which need not be stored, for at most CHECK_SECONDS. `keep_token` gets a refresh
     token that replaces the given one, which then no longer works.

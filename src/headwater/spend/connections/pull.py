@@ -170,7 +170,7 @@ class Pull:
         count_rows(reports.platform.name, number)
         failpoint("spend_stored")
 
-    async def _keep_token(self, refresh_token: str) -> None:
+    async def _keep_token(self, _: Credentials, refresh_token: str) -> None:
         async with self._services.database.transaction() as connection:
             key = self._services.sealing_key
             await leases.replace_refresh_token(connection, self._lease, refresh_token, key)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
-from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenKeeper, TokenRefusal
 from headwater.base.egress.models import EgressError, EgressRequest
 from headwater.base.masking import Mask
 from headwater.database.jobs.backoff import climb
@@ -41,12 +41,6 @@ Result = TypeVar("Result")
 log = structlog.get_logger()
 
 
-class TokenKeeper(Protocol):
-    """Stores a refresh token that replaces the old one, before the access token is used."""
-
-    async def __call__(self, refresh_token: str) -> None: ...
-
-
 @dataclass
 class Waits:
     """How the engine waits; tests wait in no time."""
@@ -66,7 +60,7 @@ class PlatformSession:
         credentials: Credentials,
         caller: tuple[HttpSender, AccessTokens],
         waits: Waits,
-        keep_token: TokenKeeper,
+        keep_token: TokenKeeper[Credentials],
     ) -> None:
         self._platform, self._credentials = platform, credentials
         self._egress, self._tokens = caller
@@ -141,15 +135,16 @@ class PlatformSession:
 
     async def _authorize(self) -> Credentials:
         """Return the credentials with a valid access token. Raises Fault and EgressError."""
-        token = await self._tokens.fetch(self._platform, self._credentials, self._waits.clock())
+        token = await self._tokens.fetch(
+            self._platform, self._credentials, self._waits.clock(), self._keep_token
+        )
         if token is None:
             return self._credentials
         if isinstance(token, TokenRefusal):
             kind = FaultCause.TEMPORARY if token.error.is_temporary else FaultCause.TOKEN
             raise Fault(kind, token.error.text)
         secrets = self._credentials.secrets
-        if token.refresh_token is not None and token.refresh_token != secrets.get("refresh_token"):
-            await self._keep_token(token.refresh_token)
+        if token.refresh_token is not None:
             secrets = {**secrets, "refresh_token": token.refresh_token}
         self._credentials = msgspec.structs.replace(
             self._credentials, secrets=secrets, access_token=token.text

@@ -12,6 +12,7 @@ from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.identifiers import (
     hash_in_form,
+    microsoft_email,
     phone_digits,
     phone_with_plus,
     plain_email,
@@ -118,7 +119,7 @@ def _format_consent(conversion: Conversion) -> str | None:
 
 def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]:
     person = conversion.person
-    email_form = canonical_email if settings.email_form == "canonical" else plain_email
+    email_form = microsoft_email if settings.email_form == "canonical" else plain_email
     phone_form = phone_with_plus if settings.phone_form == "e164" else phone_digits
     return present(
         em=hash_in_form(person.email, email_form),
@@ -128,15 +129,6 @@ def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str,
         clientIpAddress=conversion.ip,
         clientUserAgent=conversion.user_agent,
     )
-
-
-def canonical_email(text: str) -> str | None:
-    """Normalize like `plain_email`, without dots and `+…` before the @."""
-    if (address := plain_email(text)) is None:
-        return None
-    user, _, domain = address.rpartition("@")
-    mailbox = user.partition("+")[0].replace(".", "")
-    return f"{mailbox}@{domain}" if mailbox else None
 
 
 def _external_id(text: str | None) -> str | None:

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from headwater.base.egress.answers import is_number, objects, succeeded
-from headwater.base.egress.calls import make_form_call, make_json_call
+from headwater.base.egress import microsoft_ads
+from headwater.base.egress.answers import is_number, succeeded
+from headwater.base.egress.calls import make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.http.inputs.account_kinds import AccountSettings
 from headwater.http.inputs.account_settings import Version, digits
@@ -45,8 +46,6 @@ from headwater.spend.platforms.rows import (
     read_name,
 )
 
-_TOKEN_URL = "https://login.microsoftonline.com/common/oauth2/v2.0/token"  # noqa: S105 - an address
-_SCOPE = "https://ads.microsoft.com/msads.manage offline_access"
 _ACCOUNTS_URL = "https://clientcenter.api.bingads.microsoft.com"
 _POLL_SECONDS = (2.0, 5.0, 10.0, 30.0)
 _FIGURES = ["Impressions", "Clicks", "Spend", "Conversions", "Revenue"]
@@ -58,14 +57,12 @@ _REPORTS = {
     ),
 }
 _CAUSES = {
-    **dict.fromkeys((105, 109), FaultCause.TOKEN),
-    106: FaultCause.PERMISSION,
-    **dict.fromkeys((117, 207), FaultCause.THROTTLED),
-    0: FaultCause.TEMPORARY,
+    **dict.fromkeys(microsoft_ads.TOKEN_CODES, FaultCause.TOKEN),
+    microsoft_ads.PERMISSION_CODE: FaultCause.PERMISSION,
+    **dict.fromkeys(microsoft_ads.RATE_CODES, FaultCause.THROTTLED),
+    microsoft_ads.INTERNAL_CODE: FaultCause.TEMPORARY,
 }
 """By error code."""
-_RATE_SECONDS = 60.0
-"""Microsoft's wait after too many calls."""
 
 
 def _read_zones() -> list[list[str]]:
@@ -98,13 +95,8 @@ class Microsoft(SpendPlatform):
     title = "Microsoft Advertising"
     url = "https://reporting.api.bingads.microsoft.com"
     settings = MicrosoftSettings
-    secrets = {
-        "developer_token": "Developer token: Microsoft Advertising, Settings, Developer settings.",
-        "client_id": "Application (client) id of an app in Microsoft Entra.",
-        "client_secret": "Client secret of the app, if it is a web app.",
-        "refresh_token": "Refresh token of a user of the ad account; replaced when Microsoft issues another.",
-    }
-    optional_secrets = frozenset({"client_secret"})
+    secrets = microsoft_ads.SECRETS
+    optional_secrets = microsoft_ads.OPTIONAL_SECRETS
     steps = (
         "In Microsoft Advertising, open Settings, Developer settings, and request a developer token.",
         "In the Microsoft Entra admin center, open App registrations, New registration.",
@@ -115,21 +107,14 @@ class Microsoft(SpendPlatform):
     limits = PullLimits(days=30, window=30)
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
-        names = ("client_id", "client_secret", "refresh_token")
-        fields = {name: account.secrets[name] for name in names if account.secrets.get(name)}
-        url = self.address(account, _TOKEN_URL)
-        return make_form_call(url, grant_type="refresh_token", scope=_SCOPE, **fields)
+        return microsoft_ads.make_token_call(self.address(account, microsoft_ads.TOKEN_URL), account.secrets)
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
         if request.method == "GET":  # a download is at another company's address, which is signed
             return request
         authorized = super().authorize(request, credentials)
         settings: MicrosoftSettings = credentials.settings
-        ours = {
-            "DeveloperToken": credentials.secrets["developer_token"],
-            "CustomerId": settings.customer_id,
-            "CustomerAccountId": settings.account_id,
-        }
+        ours = microsoft_ads.make_headers(credentials.secrets, settings.customer_id, settings.account_id)
         return msgspec.structs.replace(authorized, headers={**authorized.headers, **ours})
 
     def decode(self, answer: EgressResponse) -> Any:
@@ -140,11 +125,7 @@ class Microsoft(SpendPlatform):
         return _unpack(answer.body, self.limits.most_bytes)
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
-        errors = [
-            error
-            for name in ("OperationErrors", "Errors", "BatchErrors")
-            for error in objects(body.get(name))
-        ]
+        errors = microsoft_ads.read_errors(body, "OperationErrors", "Errors", "BatchErrors")
         if not errors:
             return None if succeeded(answer) else _judge_plain(answer)
         code, name = errors[0].get("Code"), str(errors[0].get("ErrorCode"))
@@ -153,7 +134,7 @@ class Microsoft(SpendPlatform):
             cause = FaultCause.ACCOUNT
         if cause is None:
             return judge_status(answer, name, errors[0].get("Message"))
-        wait = _RATE_SECONDS if cause is FaultCause.THROTTLED else None
+        wait = microsoft_ads.RATE_SECONDS if cause is FaultCause.THROTTLED else None
         return Fault(cause, errors[0].get("Message"), f"code {code}", name, wait_seconds=wait)
 
     def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:

@@ -1,0 +1,120 @@
+"""Microsoft Advertising: offline conversions of the Campaign Management API, and their corrections. Pure.
+
+A conversion has no id: its goal, time, click id and hashed identifiers are its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from headwater.base.egress import microsoft_ads
+from headwater.base.egress.calls import bearer, make_json_call
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.amounts import as_number
+from headwater.forwarding.platforms.identifiers import hash_in_form, microsoft_email, phone_with_plus
+from headwater.forwarding.platforms.microsoft_offline.responses import classify
+from headwater.forwarding.platforms.microsoft_offline.settings import MicrosoftOfflineSettings
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import present
+from headwater.forwarding.platforms.platform import DAY, Corrections, Limits, Platform
+
+
+class MicrosoftOffline(Platform):
+    """Offline conversion goals of an ad account. Microsoft has no consent field, so events of people who
+    refused aren't sent.
+    """
+
+    name = "microsoft_offline"
+    title = "Microsoft Advertising (offline conversions)"
+    url = "https://campaign.api.bingads.microsoft.com"
+    sources = frozenset({"bing_ads"})
+    settings = MicrosoftOfflineSettings
+    secrets = microsoft_ads.SECRETS
+    optional_secrets = microsoft_ads.OPTIONAL_SECRETS
+    limits = Limits(batch=1000, age=90 * DAY)
+    corrections = Corrections(age=90 * DAY, are_separate=True)
+    name_pattern = ".{1,100}"
+    name_rule = "must be the name of an offline conversion goal: 1 to 100 characters."
+    kept_fields = frozenset(
+        {
+            "ConversionName",
+            "ConversionTime",
+            "ConversionValue",
+            "ConversionCurrencyCode",
+            "AdjustmentTime",
+            "AdjustmentType",
+            "AdjustmentValue",
+            "AdjustmentCurrencyCode",
+        }
+    )
+    quoted_fields = frozenset({"Details"})
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        return None if _make_identifiers(conversion) else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        amount = conversion.amount
+        return self._make_key(conversion, destination) | present(
+            ConversionValue=None if amount is None else as_number(amount),
+            ConversionCurrencyCode=None if amount is None else conversion.currency,
+        )
+
+    def build_correction(
+        self, conversion: Conversion, destination: Destination, moment: float
+    ) -> dict[str, Any]:
+        """Restate the value, or retract the conversion if nothing of it is left."""
+        amount = conversion.amount or None
+        return self._make_key(conversion, destination) | present(
+            AdjustmentTime=_format_time(int(moment * 1000)),
+            AdjustmentType="Retract" if amount is None else "Restate",
+            AdjustmentValue=None if amount is None else as_number(amount),
+            AdjustmentCurrencyCode=None if amount is None else conversion.currency,
+        )
+
+    def _make_key(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        return present(
+            ConversionName=self.find_name(conversion, destination),
+            ConversionTime=_format_time(conversion.event_time),
+            **_make_identifiers(conversion),
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        return _make_call("OfflineConversions", parts, destination)
+
+    def correction_request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        return _make_call("OfflineConversionAdjustments", parts, destination)
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        """Judge an answer to conversions or corrections."""
+        return classify(answer, count)
+
+    def token_request(self, destination: Destination, current_time: float) -> EgressRequest:
+        default = microsoft_ads.TOKEN_URL
+        url = default if destination.url == self.url else destination.url + urlsplit(default).path
+        return microsoft_ads.make_token_call(url, destination.secrets)
+
+    def test_event_problem(self, destination: Destination) -> str | None:
+        return "Microsoft Advertising has no test mode: a test event would count as a conversion."
+
+
+def _make_call(kind: str, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+    settings: MicrosoftOfflineSettings = destination.settings
+    headers = microsoft_ads.make_headers(destination.secrets, settings.customer_id, settings.account_id)
+    url = f"{destination.url}/CampaignManagement/{settings.api_version}/{kind}/Apply"
+    return make_json_call(url, {kind: parts}, bearer(destination.access_token) | headers)
+
+
+def _make_identifiers(conversion: Conversion) -> dict[str, Any]:
+    return present(
+        MicrosoftClickId=conversion.click_id("msclkid"),
+        HashedEmailAddress=hash_in_form(conversion.person.email, microsoft_email),
+        HashedPhoneNumber=hash_in_form(conversion.person.phone, phone_with_plus),
+    )
+
+
+def _format_time(milliseconds: int) -> str:
+    """Return whole seconds: a correction must repeat the time exactly as Microsoft has stored it."""
+    return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,18 @@
+"""What Microsoft's own library declares of its services; without the package bingads, a test is skipped."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+
+def declared(service: str, kind: str) -> list[str]:
+    """Return the values, or the members, of a type or of a request."""
+    pytest.importorskip("bingads", reason="needs the package bingads")
+    text = files("bingads").joinpath(f"v13/proxies/production/{service}_service.xml").read_text("utf-8")
+    opening = rf'<xs:(?:(?:simple|complex)Type name="{kind}"|element name="{kind}">\s*<xs:complexType)>'
+    found = re.search(rf"{opening}(.*?)</xs:(?:simple|complex)Type>", text, re.DOTALL)
+    assert found is not None, kind
+    return re.findall(r'(?:value|element [^>]*?\bname)="(\w+)"', found[1])
