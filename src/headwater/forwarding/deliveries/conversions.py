@@ -13,6 +13,7 @@ from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import can_be, sendable
+from headwater.forwarding.deliveries.outbox import make_dedup_id
 from headwater.forwarding.platforms.identifiers import read_phone
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.people.contacts.names import split_name
@@ -32,12 +33,28 @@ async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
     """Return those still waiting, in two round trips."""
-    cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
-    waiting = await fetch_all(cursor, queries["waiting"], values)
-    event_ids = [row["event_id"] for row in waiting if row["event_id"] is not None]
-    clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
-    return [_make_pending(row, clicks.get(row["event_id"])) for row in waiting]
+    return await _load(connection, queries["waiting"], values)
+
+
+async def load_events(
+    connection: AsyncConnection, space_id: int, destination_id: int, event_ids: Collection[int]
+) -> list[PendingDelivery]:
+    """Return events as if they were queued now, by event id. Missing ones are left out."""
+    values = {"space_id": space_id, "destination_id": destination_id, "ids": list(event_ids)}
+    return await _load(connection, queries["imagined"], values)
+
+
+async def _load(
+    connection: AsyncConnection, deliveries: SQL, values: dict[str, Any]
+) -> list[PendingDelivery]:
+    cursor = connection.cursor(row_factory=dict_row)
+    rows = await fetch_all(cursor, queries["pending"].format(deliveries=deliveries), values)
+    event_ids = [row["event_id"] for row in rows if row["event_id"] is not None]
+    clicks = await _load_clicks(connection, values["space_id"], event_ids) if event_ids else {}
+    for row in rows:
+        row["dedup_id"] = row["dedup_id"] or make_dedup_id(values["space_id"], row["event_id"])
+    return [_make_pending(row, clicks.get(row["event_id"])) for row in rows]
 
 
 async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: list[int]) -> dict[int, Click]:
