@@ -252,11 +252,11 @@ def test_over_the_api(api: Api, stage: Stage) -> None:
     assert (shown["event_id"], shown["outcome"]) == (event_id, "sent")
     assert {"path": "user_data.em[0]", "value": "[masked]", "origin": "hashed email"} in shown["fields"]
     assert api.get(f"{path}?event_id={event_id}").json() == shown
-    unknown = api.get(f"{path}?event_id=1")
+    unknown = api.get(f"{path}?event_id={10**12}")
     assert (unknown.status_code, unknown.json()["message"]) == (404, "Event not found.")
     wrong = api.get(f"{path}?event_id=x").json()
     assert wrong["errors"] == {"event_id": [f"The event_id must be a whole number from 0 to {10**18 - 1}."]}
-    missing_destination = api.get("/destinations/1/preview")
+    missing_destination = api.get(f"/destinations/{10**12}/preview")
     assert missing_destination.json()["message"] == "Destination not found."
     stage.connection.execute("UPDATE destinations SET settings = '{}' WHERE id = %s", (destination_id,))
     assert api.get(path).json()["errors"] == {

@@ -607,6 +607,47 @@ export type DeliveryPage = {
   prev_page_url: string | null;
 };
 
+export type Outcome = "later" | "sent" | "skipped";
+
+export type PreviewField = {
+  /** In the event's part of the request, as in `user_data.em[0]`. */
+  path: string;
+  /** `[masked]` if it is personal. */
+  value: string | number | boolean | null;
+  /** What a masked value is made from, as in `hashed email`. */
+  origin: string | null;
+};
+
+export type MissingIdentifier = {
+  /** The event's field, or the parameter of a link. */
+  name: string;
+  /** What would be sent with it. */
+  fields: Array<string>;
+  advice: string;
+};
+
+export type DeliveryPreview = {
+  destination_id: number;
+  platform: string;
+  event_id: number;
+  event_name: string;
+  event_time: string;
+  /** The touchpoint that is credited. */
+  touchpoint_id: number | null;
+  outcome: Outcome;
+  /** When an event in the future would be sent. */
+  due_at: string | null;
+  /** Why it would be skipped. */
+  reason: string | null;
+  /** The reason in words. */
+  meaning: string | null;
+  /** What to do about the reason. */
+  remedy: string | null;
+  /** Empty if it would be skipped, except for its age: then as sent in time. */
+  fields: Array<PreviewField>;
+  missing: Array<MissingIdentifier>;
+};
+
 export type Statu = "failed" | "refused" | "expired" | "skipped";
 
 export type Reason2 = "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "replaced" | "too_recent_click" | "too_recent_call" | "destination_too_recently_created" | "internal_error" | "duplicate_transaction_id" | "duplicate_gclid" | "event_too_old" | "expired_click" | "conversion_precedes_click" | "invalid_gclid" | "invalid_gbraid" | "invalid_wbraid" | "click_not_found" | "invalid_click" | "invalid_event" | "invalid_format" | "denied_consent" | "consent_missing" | "unknown_consent" | "destination_account_enhanced_conversions_terms_not_signed" | "operating_account_mismatch_for_ad_identifier" | "invalid_operating_account_for_click" | "one_per_click_conversion_action_not_permitted_with_braid" | "external_attribution_data_missing" | "other";
@@ -2233,6 +2274,11 @@ export abstract class Api {
   /** Stop sending. New events are skipped; queued deliveries wait. */
   async pauseDestination(destination_id: string): Promise<Destination> {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as Destination;
+  }
+
+  /** Show what would be sent to a destination for one event, and what is missing. Nothing is sent. */
+  async previewDelivery(destination_id: string, query: { event_id?: number } = {}): Promise<DeliveryPreview> {
+    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/preview`, { "event_id": query.event_id })) as DeliveryPreview;
   }
 
   /** Queue finished deliveries again, under the ids that the platform knows. */

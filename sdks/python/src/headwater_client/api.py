@@ -657,6 +657,45 @@ class DeliveryPage(TypedDict):
     prev_page_url: str | None
 
 
+class PreviewField(TypedDict):
+    path: str
+    """In the event's part of the request, as in `user_data.em[0]`."""
+    value: str | int | float | bool | None
+    """`[masked]` if it is personal."""
+    origin: str | None
+    """What a masked value is made from, as in `hashed email`."""
+
+
+class MissingIdentifier(TypedDict):
+    name: str
+    """The event's field, or the parameter of a link."""
+    fields: list[str]
+    """What would be sent with it."""
+    advice: str
+
+
+class DeliveryPreview(TypedDict):
+    destination_id: int
+    platform: str
+    event_id: int
+    event_name: str
+    event_time: str
+    touchpoint_id: int | None
+    """The touchpoint that is credited."""
+    outcome: Literal["later", "sent", "skipped"]
+    due_at: str | None
+    """When an event in the future would be sent."""
+    reason: str | None
+    """Why it would be skipped."""
+    meaning: str | None
+    """The reason in words."""
+    remedy: str | None
+    """What to do about the reason."""
+    fields: list[PreviewField]
+    """Empty if it would be skipped, except for its age: then as sent in time."""
+    missing: list[MissingIdentifier]
+
+
 ReplayReason: TypeAlias = Literal[
     "not_attributed",
     "no_mapping",
@@ -2777,6 +2816,17 @@ class Api:
         """Stop sending. New events are skipped; queued deliveries wait."""
         return cast(
             "Destination", self.call("POST", f"/destinations/{quote_segment(destination_id)}/pause", {})
+        )
+
+    def preview_delivery(self, destination_id: int | str, *, event_id: int | None = None) -> DeliveryPreview:
+        """Show what would be sent to a destination for one event, and what is missing. Nothing is
+        sent.
+        """
+        return cast(
+            "DeliveryPreview",
+            self.call(
+                "GET", f"/destinations/{quote_segment(destination_id)}/preview", {"event_id": event_id}
+            ),
         )
 
     def replay_deliveries(self, destination_id: int | str, body: ReplayDeliveriesBody) -> ReplayResult:

@@ -29,11 +29,11 @@ _PATHS = {
     },
     "ip": ["ip"],
     "user_agent": ["user_agent"],
-    # LinkedIn takes both names or neither.
-    "full_name": ["person.first_name", "person.last_name"],
     "city": ["person.city"],
     "state": ["person.state"],
     "country": ["person.country"],
+    # LinkedIn takes both names or neither, and the country only with them.
+    "full_name": ["person.first_name", "person.last_name"],
     "tracking_id": ["person.external_id"],
     "consent": ["consent.ad_user_data", "consent.ad_personalization"],
     "order_id": ["order_id"],
@@ -95,7 +95,7 @@ def find_missing(conversion: Conversion, build: Build) -> dict[str, list[str]]:
 
 
 def _list_named(content: dict[str, Any]) -> list[Value]:
-    return [(drop_position(path), value) for path, value in list_values(content)]
+    return [(drop_position(path), value) for path, value in list_values(content) if value is not None]
 
 
 def _list_gained(before: list[Value], after: list[Value]) -> list[str]:

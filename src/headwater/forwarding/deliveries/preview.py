@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from functools import partial
 
 import msgspec
 from psycopg import AsyncConnection
@@ -104,7 +103,9 @@ def preview(
     reason = decision.reason if isinstance(decision, Skip) else None
     known = REASONS[reason] if reason else None
     improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
-    missing = find_missing(conversion, partial(platform.build, destination=destination)) if improvable else {}
+    missing = (
+        find_missing(conversion, lambda changed: platform.build(changed, destination)) if improvable else {}
+    )
     return DeliveryPreview(
         destination_id=destination.id,
         platform=platform.name,
@@ -125,7 +126,7 @@ def preview(
 def _list_fields(conversion: Conversion, platform: Platform, destination: Destination) -> list[PreviewField]:
     content = platform.build(conversion, destination)
     shown = dict(list_values(platform.redact(content)))
-    origins = find_origins(conversion, partial(platform.build, destination=destination))
+    origins = find_origins(conversion, lambda changed: platform.build(changed, destination))
     fields: list[PreviewField] = []
     for path, value in list_values(content):
         origin = origins.get((drop_position(path), value)) if shown.get(path, MASKED) == MASKED else None
