@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
-from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -224,34 +223,6 @@ def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: S
         " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy,)
     ).fetchall())  # fmt: skip
     assert kept == counted
-
-
-def test_what_would_be_sent_for_one_order(owner: Person, space_id: int, stage: Stage) -> None:
-    settings = '{"pixel_id": "1234567890"}'
-    destination_id = stage.destination(name="Shop", platform="meta", settings=settings, all_events=True)
-    path = f"/console/spaces/{space_id}/platforms/{destination_id}"
-    assert f'href="{path}/preview"' in owner.browser.get(path).text
-    assert "The latest order is shown here once one is stored." in owner.browser.get(f"{path}/preview").text
-    contact = stage.contact(email="anna@example.com")
-    event_id = stage.event(contact, event_time="now", order_id="1001", amount="5", currency="EUR")
-    stage.event(stage.contact(), event_time="now", order_id="1002", amount="5", currency="EUR")
-    latest = owner.browser.get(f"{path}/preview")
-    assert "Would be sent" in text_of(latest.text)
-    for number in ("#1001", str(event_id)):
-        page = owner.browser.get(f"{path}/preview?order={quote(number)}")
-        text = text_of(page.text)
-        assert "user_data.em[0] hashed email masked" in text
-        assert "Missing for a better match" in text
-        assert "fbclid user_data.fbc Use the tracker on landing pages" in text
-        assert f'href="/console/spaces/{space_id}/events/{event_id}"' in page.text
-        assert "anna@example.com" not in page.text
-    skipped = text_of(owner.browser.get(f"{path}/preview?order=1002").text)
-    assert "Would be skipped" in skipped
-    assert "What helps: send an email or a phone number with events." in skipped
-    for number in ("77", "<b>", "9" * 30):
-        page = owner.browser.get(f"{path}/preview?order={quote(number)}")
-        assert page.status_code == 404
-        assert "No order and no event has this number." in page.text
 
 
 def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
