@@ -46,10 +46,12 @@ def sending(stage: Stage, database_url: str) -> Iterator[Sending]:
 
 
 def previewed(
-    conversion: Conversion | None, platform: Platform = META, now: float = NOW, **changes: Any
+    conversion: Conversion, platform: Platform = META, now: float = NOW, **changes: Any
 ) -> DeliveryPreview:
+    """What is shown of a conversion at a destination of all events; changes of either or the delivery."""
+    state = {name: changes.pop(name) for name in ("do_not_capi", "erased") if name in changes}
     destination = msgspec.structs.replace(a_destination(platform), **{"all_events": True, **changes})
-    waiting = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion)
+    waiting = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion, **state)
     return preview(waiting, platform, destination, now)
 
 
@@ -191,24 +193,25 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("conversion", "now", "changes", "reason", "has_fields", "has_missing"),
+    ("conversion", "days", "changes", "reason", "has_fields", "has_missing"),
     [
-        (CONVERSION, NOW + 8 * DAY, {}, "too_old", True, False),
-        (but(click=None), NOW, {"all_events": False}, "not_attributed", False, False),
-        (but(BARE, event_name="lead_generated"), NOW, {}, "no_identifier", False, True),
-        (CONVERSION, NOW, {"event_names": {"purchase": None}}, "no_mapping", False, False),
-        (but(currency=None), NOW, {}, "no_currency", False, True),
+        (CONVERSION, 8, {}, "too_old", True, True),
+        (but(click=None), 0, {"all_events": False}, "not_attributed", False, True),
+        (but(BARE, event_name="lead_generated"), 0, {}, "no_identifier", False, True),
+        (but(currency=None), 0, {}, "no_currency", False, True),
+        (CONVERSION, 0, {"event_names": {"purchase": None}}, "no_mapping", False, False),
+        (CONVERSION, 0, {"do_not_capi": True}, "do_not_capi", False, False),
+        (CONVERSION, 0, {"erased": True}, "erased", False, False),
     ],
 )
 def test_skipped(
-    conversion: Conversion, now: float, changes: dict[str, Any], reason: str, *,
+    conversion: Conversion, days: int, changes: dict[str, Any], reason: str, *,
     has_fields: bool, has_missing: bool,
 ) -> None:  # fmt: skip
-    shown = previewed(conversion, now=now, **changes)
+    shown = previewed(conversion, now=NOW + days * DAY, **changes)
     assert (shown.outcome, shown.reason) == ("skipped", reason)
+    assert (bool(shown.fields), bool(shown.missing)) == (has_fields, has_missing)
     assert shown.meaning
-    assert bool(shown.fields) == has_fields
-    assert bool(shown.missing) == has_missing or reason in ("not_attributed", "no_currency", "too_old")
 
 
 def test_an_event_of_the_future_is_sent_later() -> None:
