@@ -104,6 +104,24 @@ def test_changing(terminal: Terminal) -> None:
     )
 
 
+def test_previewing(terminal: Terminal) -> None:
+    made = terminal.json("destination", "create", *GIVEN, "--all-events")
+    assert "Event not found" in terminal.fails("destination", "preview", *at(made))
+    stage = terminal.forwarder.stage
+    event_id = stage.event(stage.contact(email="anna@example.com"), event_time="now")
+    shown = terminal.json("destination", "preview", *at(made))
+    assert (shown["event_id"], shown["outcome"]) == (event_id, "sent")
+    assert {"path": "em", "value": "[masked]", "origin": "email"} in shown["fields"]
+    bare = stage.event(stage.contact(), event_time="now")
+    code, out, _ = terminal.run("destination", "preview", *at(made), "--event", str(bare))
+    assert code == 0
+    assert re.search(rf"event_id +{bare}\n", out)
+    assert re.search(r"Fields\n  name +purchase\n", out)
+    assert re.search(r"Missing for a better match\n  email +Send email with the event", out)
+    assert "anna@example.com" not in out
+    assert "Event not found" in terminal.fails("destination", "preview", *at(made), "--event", str(10**12))
+
+
 def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")

@@ -174,6 +174,7 @@ OWN = {
     "update_destination": Row(body={"name": "Eve"}),
     "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
     "list_deliveries": Row(names={"query.event_id": ("event", 200)}),
+    "preview_delivery": Row(names={"query.event_id": ("event", 404)}),
     "replay_deliveries": Row(names={"body.delivery_ids": ("deliveries", 200)}, body={}),
     "create_event_export": Row(body={"date": "2026-05-13"}),
     "create_contact_export": Row(body=RANGE),

@@ -438,9 +438,19 @@ export type JourneyPage = {
   prev_page_url: string | null;
 };
 
-export type Kind4 = "conversion" | "correction";
+export type Kind4 = "conversion" | "correction" | "credit";
 
 export type Status3 = "counted" | "delivered" | "expired" | "failed" | "queued" | "refused" | "retrying" | "skipped";
+
+export type FrozenCredit = {
+  /** From 0 to 1. */
+  share: number;
+  /** Of all paid touchpoints together, those of other platforms included. */
+  paid_share: number;
+  model: string;
+  /** 0 means the whole path. */
+  window_days: number;
+};
 
 export type DeliveryAttempt = {
   attempted_at: string;
@@ -454,7 +464,7 @@ export type DeliveryDetail = {
   destination_id: number;
   platform: string;
   event_id: number;
-  /** A correction changes the amount that the platform has of an earlier conversion. */
+  /** A correction changes the amount that the platform has of an earlier conversion. A credit is an attribution model's credit for one of the platform's clicks. */
   kind: Kind4;
   /** Null once the event is deleted. */
   event_name: string | null;
@@ -476,6 +486,8 @@ export type DeliveryDetail = {
   /** The amount that the platform accepted; 0 if the event has none. */
   sent_amount: number | null;
   sent_currency: string | null;
+  /** What a credit says; null for other kinds. */
+  credit: FrozenCredit | null;
   created_at: string;
   finished_at: string | null;
   /** The event's part of the request, without personal data. */
@@ -602,7 +614,7 @@ export type Delivery = {
   destination_id: number;
   platform: string;
   event_id: number;
-  /** A correction changes the amount that the platform has of an earlier conversion. */
+  /** A correction changes the amount that the platform has of an earlier conversion. A credit is an attribution model's credit for one of the platform's clicks. */
   kind: Kind4;
   /** Null once the event is deleted. */
   event_name: string | null;
@@ -624,6 +636,8 @@ export type Delivery = {
   /** The amount that the platform accepted; 0 if the event has none. */
   sent_amount: number | null;
   sent_currency: string | null;
+  /** What a credit says; null for other kinds. */
+  credit: FrozenCredit | null;
   created_at: string;
   finished_at: string | null;
 };
@@ -637,6 +651,47 @@ export type DeliveryPage = {
   next_page_url: string | null;
   prev_cursor: string | null;
   prev_page_url: string | null;
+};
+
+export type Outcome = "later" | "sent" | "skipped";
+
+export type PreviewField = {
+  /** In the event's part of the request, as in `user_data.em[0]`. */
+  path: string;
+  /** `[masked]` if it is personal. */
+  value: string | number | boolean | null;
+  /** What a masked value is made from, as in `hashed email`. */
+  origin: string | null;
+};
+
+export type MissingIdentifier = {
+  /** The event's field, or the parameter of a link. */
+  name: string;
+  /** What would be sent with it. */
+  fields: Array<string>;
+  advice: string;
+};
+
+export type DeliveryPreview = {
+  destination_id: number;
+  platform: string;
+  event_id: number;
+  event_name: string;
+  event_time: string;
+  /** The touchpoint that is credited. */
+  touchpoint_id: number | null;
+  outcome: Outcome;
+  /** When an event in the future would be sent. */
+  due_at: string | null;
+  /** Why it would be skipped. */
+  reason: string | null;
+  /** The reason in words. */
+  meaning: string | null;
+  /** What to do about the reason. */
+  remedy: string | null;
+  /** Empty if it would be skipped, except for its age: then as sent in time. */
+  fields: Array<PreviewField>;
+  missing: Array<MissingIdentifier>;
 };
 
 export type Statu = "failed" | "refused" | "expired" | "skipped";
@@ -2270,6 +2325,11 @@ export abstract class Api {
   /** Stop sending. New events are skipped; queued deliveries wait. */
   async pauseDestination(destination_id: string): Promise<Destination> {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as Destination;
+  }
+
+  /** Show what would be sent to a destination for one event, and what is missing. Nothing is sent. */
+  async previewDelivery(destination_id: string, query: { event_id?: number } = {}): Promise<DeliveryPreview> {
+    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/preview`, { "event_id": query.event_id })) as DeliveryPreview;
   }
 
   /** Queue finished deliveries again, under the ids that the platform knows. */

@@ -6,7 +6,14 @@ from headwater.api.destinations import DESTINATION_ID
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.forwarding.deliveries import delivery_log, parameters, schemas
-from headwater.forwarding.deliveries.answers import DeliveryDetail, DeliveryList, DeliveryPage, ReplayResult
+from headwater.forwarding.deliveries.answers import (
+    DeliveryDetail,
+    DeliveryList,
+    DeliveryPage,
+    DeliveryPreview,
+    ReplayResult,
+)
+from headwater.forwarding.deliveries.preview import load_preview
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.http.inputs.pagination import answer_page, read_page
 from headwater.http.rate_limits import RateLimit
@@ -47,6 +54,15 @@ async def get_delivery(call: Call) -> str:
         return await delivery_log.fetch_delivery(connection, call.space_id, delivery_id)
 
 
+async def preview_delivery(call: Call) -> DeliveryPreview:
+    """Show what would be sent to a destination for one event, and what is missing. Nothing is sent."""
+    destination_id = call.path_id("destination_id")
+    event_id = parameters.PREVIEWED_ID.read(call.query)
+    call.query.finish()
+    async with call.services.database.connection() as connection:
+        return await load_preview(connection, call.space_id, destination_id, event_id)
+
+
 LISTING = RateLimit("list_deliveries", 60)
 _ID = {"pattern": "^[0-9]{1,18}$"}
 
@@ -78,6 +94,20 @@ OPERATIONS = (
         answer=ReplayResult,
         errors=[404],
         handler=replay_deliveries,
+    ),
+    Operation(
+        id="preview_delivery",
+        method="GET",
+        path="/destinations/{destination_id}/preview",
+        tag="Destinations",
+        summary="Preview Delivery",
+        scope="destinations:read",
+        limit=RateLimit("preview_delivery", 60),
+        path_parameters=[DESTINATION_ID],
+        parameters=[parameters.PREVIEWED_ID.openapi()],
+        answer=DeliveryPreview,
+        errors=[404],
+        handler=preview_delivery,
     ),
     Operation(
         id="list_event_deliveries",

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding.deliveries.changes import remove_destination
+from headwater.forwarding.deliveries.preview import load_preview
 from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.inputs import read_new
@@ -170,6 +171,33 @@ def test(settings: Settings, arguments: Namespace) -> int:
         print_text("\nSet it, then test again:")
         print_text(f"  headwater destination set {options} --set {missing[0]}=CODE")
     return 0 if trial.ok else 1
+
+
+@group.command(
+    "preview",
+    "show what would be sent for one event",
+    Option("--event", type=row_id, metavar="ID", help="by default the latest that would be sent"),
+    *EXISTING,
+)
+@prints
+async def preview(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        shown = await load_preview(connection, arguments.space, arguments.destination, arguments.event)
+    answer = msgspec.to_builtins(shown)
+    if arguments.json:
+        return answer
+    facts = [(name, value) for name, value in answer.items() if value is not None]
+    fields = [
+        (field.path, f"{plain_text(field.value)}{f' ({field.origin})' if field.origin else ''}")
+        for field in shown.fields
+    ]
+    return join_sections(
+        [
+            list_values([fact for fact in facts if not isinstance(fact[1], list)]),
+            section("Fields", list_values(fields)),
+            section("Missing for a better match", list_values([(m.name, m.advice) for m in shown.missing])),
+        ]
+    )
 
 
 group.add("pause", "stop sending", _apply(destinations.pause_destination), *EXISTING)

@@ -39,7 +39,7 @@ from headwater.console.order_pages import (
 from headwater.console.overview_page import overview as first_page
 from headwater.console.pages import pages_app, redirect
 from headwater.console.people_pages import company, company_list, contact, contact_changes, event, search
-from headwater.console.platform_pages import delivery, destination, overview, wizard
+from headwater.console.platform_pages import delivery, destination, overview, preview, wizard
 from headwater.console.report_pages import (
     channels,
     cohorts,
@@ -120,6 +120,7 @@ PAGES = [
     *overview.ROUTES,
     *wizard.ROUTES,
     *destination.ROUTES,
+    *preview.ROUTES,
     *delivery.ROUTES,
     *csv_file.ROUTES,
     *events.ROUTES,

@@ -451,6 +451,16 @@ DeliveryStatus: TypeAlias = Literal[
 ]
 
 
+class FrozenCredit(TypedDict):
+    share: float
+    """From 0 to 1."""
+    paid_share: float
+    """Of all paid touchpoints together, those of other platforms included."""
+    model: str
+    window_days: int
+    """0 means the whole path."""
+
+
 class DeliveryAttempt(TypedDict):
     attempted_at: str
     outcome: str
@@ -463,8 +473,8 @@ class DeliveryDetail(TypedDict):
     destination_id: int
     platform: str
     event_id: int
-    kind: Literal["conversion", "correction"]
-    """A correction changes the amount that the platform has of an earlier conversion."""
+    kind: Literal["conversion", "correction", "credit"]
+    """A correction changes the amount that the platform has of an earlier conversion. A credit is an attribution model's credit for one of the platform's clicks."""
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
@@ -485,6 +495,8 @@ class DeliveryDetail(TypedDict):
     sent_amount: float | None
     """The amount that the platform accepted; 0 if the event has none."""
     sent_currency: str | None
+    credit: FrozenCredit | None
+    """What a credit says; null for other kinds."""
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
@@ -662,8 +674,8 @@ class Delivery(TypedDict):
     destination_id: int
     platform: str
     event_id: int
-    kind: Literal["conversion", "correction"]
-    """A correction changes the amount that the platform has of an earlier conversion."""
+    kind: Literal["conversion", "correction", "credit"]
+    """A correction changes the amount that the platform has of an earlier conversion. A credit is an attribution model's credit for one of the platform's clicks."""
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
@@ -684,6 +696,8 @@ class Delivery(TypedDict):
     sent_amount: float | None
     """The amount that the platform accepted; 0 if the event has none."""
     sent_currency: str | None
+    credit: FrozenCredit | None
+    """What a credit says; null for other kinds."""
     created_at: str
     finished_at: str | None
 
@@ -697,6 +711,45 @@ class DeliveryPage(TypedDict):
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
+
+
+class PreviewField(TypedDict):
+    path: str
+    """In the event's part of the request, as in `user_data.em[0]`."""
+    value: str | int | float | bool | None
+    """`[masked]` if it is personal."""
+    origin: str | None
+    """What a masked value is made from, as in `hashed email`."""
+
+
+class MissingIdentifier(TypedDict):
+    name: str
+    """The event's field, or the parameter of a link."""
+    fields: list[str]
+    """What would be sent with it."""
+    advice: str
+
+
+class DeliveryPreview(TypedDict):
+    destination_id: int
+    platform: str
+    event_id: int
+    event_name: str
+    event_time: str
+    touchpoint_id: int | None
+    """The touchpoint that is credited."""
+    outcome: Literal["later", "sent", "skipped"]
+    due_at: str | None
+    """When an event in the future would be sent."""
+    reason: str | None
+    """Why it would be skipped."""
+    meaning: str | None
+    """The reason in words."""
+    remedy: str | None
+    """What to do about the reason."""
+    fields: list[PreviewField]
+    """Empty if it would be skipped, except for its age: then as sent in time."""
+    missing: list[MissingIdentifier]
 
 
 ReplayReason: TypeAlias = Literal[
@@ -2828,6 +2881,17 @@ class Api:
         """Stop sending. New events are skipped; queued deliveries wait."""
         return cast(
             "Destination", self.call("POST", f"/destinations/{quote_segment(destination_id)}/pause", {})
+        )
+
+    def preview_delivery(self, destination_id: int | str, *, event_id: int | None = None) -> DeliveryPreview:
+        """Show what would be sent to a destination for one event, and what is missing. Nothing is
+        sent.
+        """
+        return cast(
+            "DeliveryPreview",
+            self.call(
+                "GET", f"/destinations/{quote_segment(destination_id)}/preview", {"event_id": event_id}
+            ),
         )
 
     def replay_deliveries(self, destination_id: int | str, body: ReplayDeliveriesBody) -> ReplayResult:

@@ -42,6 +42,7 @@ from headwater_client.api import (
     DeliveryDetail,
     DeliveryList,
     DeliveryPage,
+    DeliveryPreview,
     DeliveryReason,
     DeliveryStatus,
     Destination,
@@ -544,6 +545,19 @@ class AsyncApi:
         """Stop sending. New events are skipped; queued deliveries wait."""
         return cast(
             "Destination", await self.call("POST", f"/destinations/{quote_segment(destination_id)}/pause", {})
+        )
+
+    async def preview_delivery(
+        self, destination_id: int | str, *, event_id: int | None = None
+    ) -> DeliveryPreview:
+        """Show what would be sent to a destination for one event, and what is missing. Nothing is
+        sent.
+        """
+        return cast(
+            "DeliveryPreview",
+            await self.call(
+                "GET", f"/destinations/{quote_segment(destination_id)}/preview", {"event_id": event_id}
+            ),
         )
 
     async def replay_deliveries(self, destination_id: int | str, body: ReplayDeliveriesBody) -> ReplayResult:

@@ -81,3 +81,40 @@ class ReplayResult(Struct, frozen=True):
     queued: int
     too_old: Annotated[int, Meta(description="Not replayed: too old for the platform.")]
     more: Annotated[bool, Meta(description="Whether to send the request again for the rest.")]
+
+
+class PreviewField(Struct, frozen=True):
+    """A field that would be sent."""
+
+    path: Annotated[str, Meta(description="In the event's part of the request, as in `user_data.em[0]`.")]
+    value: Annotated[str | int | float | bool | None, Meta(description="`[masked]` if it is personal.")]
+    origin: Annotated[str | None, Meta(description="What a masked value is made from, as in `hashed email`.")]
+
+
+class MissingIdentifier(Struct, frozen=True):
+    """Something that the platform would recognize the person by, but the event lacks."""
+
+    name: Annotated[str, Meta(description="The event's field, or the parameter of a link.")]
+    fields: Annotated[list[str], Meta(description="What would be sent with it.")]
+    advice: str
+
+
+class DeliveryPreview(Struct, frozen=True):
+    """What would be sent to a destination for one event, if it were decided now. Nothing is sent."""
+
+    destination_id: int
+    platform: str
+    event_id: int
+    event_name: str
+    event_time: Instant
+    touchpoint_id: Annotated[int | None, Meta(description="The touchpoint that is credited.")]
+    outcome: Literal["sent", "later", "skipped"]
+    due_at: Annotated[Instant | None, Meta(description="When an event in the future would be sent.")]
+    reason: Annotated[str | None, Meta(description="Why it would be skipped.")]
+    meaning: Annotated[str | None, Meta(description="The reason in words.")]
+    remedy: Annotated[str | None, Meta(description="What to do about the reason.")]
+    fields: Annotated[
+        list[PreviewField],
+        Meta(description="Empty if it would be skipped, except for its age: then as sent in time."),
+    ]
+    missing: list[MissingIdentifier]

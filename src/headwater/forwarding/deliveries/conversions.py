@@ -16,6 +16,7 @@ from headwater.forwarding.deliveries.corrections import load_corrections
 from headwater.forwarding.deliveries.credits import load_credits
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import can_be, sendable
+from headwater.forwarding.deliveries.outbox import make_dedup_id
 from headwater.forwarding.platforms.identifiers import read_phone
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.people.contacts.names import split_name
@@ -35,11 +36,27 @@ async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
     """Return those still waiting, in two round trips."""
-    cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
-    waiting = await fetch_all(cursor, queries["waiting"], values)
-    pending = [_make_pending(row) for row in waiting]
-    known = [row for row in waiting if row["event_id"] is not None]
+    return await _load(connection, queries["waiting"], values)
+
+
+async def load_events(
+    connection: AsyncConnection, space_id: int, destination_id: int, event_ids: Collection[int]
+) -> list[PendingDelivery]:
+    """Return events as if they were queued now, by event id. Missing ones are left out."""
+    values = {"space_id": space_id, "destination_id": destination_id, "ids": list(event_ids)}
+    return await _load(connection, queries["imagined"], values)
+
+
+async def _load(
+    connection: AsyncConnection, deliveries: SQL, values: dict[str, Any]
+) -> list[PendingDelivery]:
+    cursor, space_id = connection.cursor(row_factory=dict_row), values["space_id"]
+    rows = await fetch_all(cursor, queries["pending"].format(deliveries=deliveries), values)
+    for row in rows:
+        row["dedup_id"] = row["dedup_id"] or make_dedup_id(space_id, row["event_id"])
+    pending = [_make_pending(row) for row in rows]
+    known = [row for row in rows if row["event_id"] is not None]
     events = {row["event_id"]: row["id"] for row in known if row["kind"] == "conversion"}
     later = [row["id"] for row in known if row["kind"] != "conversion"]
     clicks: dict[int, Click] = {}
@@ -47,13 +64,13 @@ async def load_waiting(
         credited = await _load_clicks(connection, space_id, list(events))
         clicks |= {events[event_id]: click for event_id, click in credited.items()}
     if not later:
-        return [_add_to(delivery, clicks) for delivery in pending]
+        return [_add_click(delivery, clicks) for delivery in pending]
     clicks |= await _load_sent_clicks(connection, space_id, later)
     corrections = await load_corrections(connection, space_id, later)
     model_credits = await load_credits(connection, space_id, later)
     return [
         msgspec.structs.replace(
-            _add_to(delivery, clicks),
+            _add_click(delivery, clicks),
             correction=corrections.get(delivery.id),
             credit=model_credits.get(delivery.id),
         )
@@ -61,7 +78,7 @@ async def load_waiting(
     ]
 
 
-def _add_to(delivery: PendingDelivery, clicks: Mapping[int, Click]) -> PendingDelivery:
+def _add_click(delivery: PendingDelivery, clicks: Mapping[int, Click]) -> PendingDelivery:
     """Return the delivery with its click, if it has one."""
     click, conversion = clicks.get(delivery.id), delivery.conversion
     if click is None or conversion is None:

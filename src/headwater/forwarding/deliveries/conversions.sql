@@ -1,6 +1,6 @@
--- name: waiting
--- With their event and the person's current data. Of a deleted event, only a correction has what is kept of it; all
--- NULL if nothing is. An erasure counts from its request, also under a contact merged since.
+-- name: pending
+-- Deliveries with their event and the person's current data. Of a deleted event, only a correction has what is
+-- kept of it; all NULL if nothing is. An erasure counts from its request, also under a contact merged since.
 SELECT d.id, d.kind, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        CASE WHEN v.event_name IS NOT NULL THEN d.event_id END AS event_id, v.event_name,
        l.label AS configured_name, floor(extract(epoch FROM v.event_time) * 1000)::bigint AS event_time,
@@ -19,7 +19,7 @@ SELECT d.id, d.kind, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queu
                      SELECT v.contact_id UNION ALL
                      SELECT m.id FROM contacts m
                      WHERE m.space_id = %(space_id)s AND m.merged_into = v.contact_id))) AS erased
-FROM deliveries d
+FROM ({deliveries}) d
 JOIN spaces s ON s.id = %(space_id)s
 CROSS JOIN LATERAL (
     SELECT CASE s.ad_consent WHEN 'granted' THEN true WHEN 'denied' THEN false END AS given
@@ -46,9 +46,22 @@ LEFT JOIN LATERAL (
     ORDER BY i.recency DESC LIMIT 1
 ) parts ON true
 LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = v.event_name
-WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
-  AND d.id = ANY(%(ids)s::bigint[]) AND d.status IN ('queued', 'retrying')
 ORDER BY d.id;
+
+-- name: waiting
+SELECT d.id, d.event_id, d.destination_id, d.kind, d.attempts, d.queued_at, d.dedup_id
+FROM deliveries d
+WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
+  AND d.id = ANY(%(ids)s::bigint[]) AND d.status IN ('queued', 'retrying');
+
+-- name: imagined
+-- Events as if they were queued now, with the id that the platform may already know them by.
+SELECT e.id, e.id AS event_id, %(destination_id)s::bigint AS destination_id, 'conversion' AS kind, 0 AS attempts, now() AS queued_at,
+       coalesce(d.dedup_id, e.idempotency_key) AS dedup_id
+FROM events e
+LEFT JOIN deliveries d ON d.space_id = %(space_id)s AND d.event_id = e.id
+    AND d.destination_id = %(destination_id)s AND d.kind = 'conversion'
+WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);
 
 -- name: clicks
 -- The credited touchpoint of each conversion.

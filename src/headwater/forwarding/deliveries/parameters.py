@@ -25,6 +25,11 @@ REASON = Parameter(
 EVENT_ID = Parameter(
     name="event_id", kind=whole_number(0, 10**18 - 1), description="Only this event's deliveries."
 )
+PREVIEWED_ID = Parameter(
+    name="event_id",
+    kind=EVENT_ID.kind,
+    description="The event; by default the latest that would be sent, preferably a purchase.",
+)
 LIST_DOCUMENTATION = [parameter.openapi() for parameter in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)]
 
 STATUSES = ListParameter(
