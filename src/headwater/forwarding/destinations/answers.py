@@ -99,6 +99,12 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
     )
 
 
+def _warn_of_credit(stored: DestinationRow) -> list[str]:
+    if stored.all_events or stored.settings.get("credit_model", "off") == "off":
+        return []
+    return ["No credit is sent: credit_model needs all_events."]
+
+
 def describe_destination(stored: DestinationRow) -> DestinationAnswer:
     """Return only the names of secrets."""
     platform = registry.PLATFORMS[stored.platform]
@@ -115,7 +121,7 @@ def describe_destination(stored: DestinationRow) -> DestinationAnswer:
         secrets=stored.secret_names,
         event_names=stored.event_names,
         mapping=mapping,
-        warnings=warnings(platform, mapping),
+        warnings=[*warnings(platform, mapping), *_warn_of_credit(stored)],
         deliveries=DeliveryCounts(**stored.counts),
         wait_until=stored.wait_until,
         tested_at=stored.tested_at,

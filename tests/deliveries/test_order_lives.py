@@ -1,0 +1,118 @@
+"""Random lives of orders: Google ends with our amounts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from tests.deliveries.google_ledger import HALF_HOUR, GoogleLedger, Shop, key
+from tests.deliveries.google_ledger import google as google  # noqa: PLC0414 # a fixture
+from tests.deliveries.google_ledger import shop as shop  # noqa: PLC0414 # a fixture
+from tests.deliveries.test_taken_back import change
+from tests.support.campaigns import campaign_size
+
+LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
+
+
+def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:
+    """Sales, refunds, edits, deletions, erasures, merges, outages and lost answers: Google ends with our
+    amounts, was never told of a sale that it had not accepted, and learned of changes in order.
+    """
+    draw = random.Random(LIVES)
+    google.refuse = lambda event: "lastUpdatedTimestamp" not in event and _hash(event) % 10 == 0
+    google.react = lambda: draw.choices(["accept", "down", "silent"], [12, 1, 1])[0]
+    lives = Lives(shop, draw)
+    for _ in range(max(1, LIVES // 40)):
+        new = lives.sell(40)
+        for _ in range(6):
+            for order in draw.sample(new, 10):
+                lives.change(order)
+            if draw.random() < 0.7:
+                shop.sending.run()
+                shop.sending.advance(draw.choice([60, HALF_HOUR, 7300]))
+    google.react = lambda: "accept"
+    for _ in range(8):
+        shop.settle()
+        shop.sending.advance(7300)
+    assert google.faults == []
+    assert len(google.corrected) > len(lives.people) / 4
+    lives.check(google)
+
+
+def _hash(event: dict[str, Any]) -> int:
+    return int(event["transactionId"].removeprefix("id-")) * 7919 % 101
+
+
+@dataclass
+class Lives:
+    """Orders, and what became of them."""
+
+    shop: Shop
+    draw: random.Random
+    people: dict[int, int] = field(default_factory=dict[int, int])
+    """Of each order, as a contact."""
+    deleted: set[int] = field(default_factory=set[int])
+    erased: set[int] = field(default_factory=set[int])
+
+    def sell(self, count: int) -> list[int]:
+        orders = [self.shop.sell(self._amount(10, 99)) for _ in range(count)]
+        query = "SELECT id, contact_id FROM events WHERE space_id = %(space)s AND id = ANY(%(ids)s)"
+        self.people.update(self._run(query, ids=orders))
+        return orders
+
+    def change(self, order: int) -> None:
+        """One change, if the order is still there."""
+        if order in self.deleted | self.erased:
+            return
+        match self.draw.choices(["refund", "edit", "delete", "erase", "merge"], [8, 4, 1, 1, 1])[0]:
+            case "refund":
+                self.shop.refund(order, self._amount(1, 9))
+            case "edit":
+                self.shop.edit(order, self._amount(10, 99))
+            case "delete":
+                self.shop.delete(order)
+                self.deleted.add(order)
+            case "erase":
+                change(self.shop.sending, "erased", order)
+                self.erased |= {other for other in self.people if self.people[other] == self.people[order]}
+            case _:
+                self._merge(self.people[order], self.draw.choice([*self.people.values()]))
+
+    def _merge(self, one: int, other: int) -> None:
+        person, survivor = max(one, other), min(one, other)
+        erased = {self.people[order] for order in self.erased}
+        if person == survivor or erased & {person, survivor}:
+            return
+        values = {"into": survivor, "id": person}
+        self._run("UPDATE contacts SET merged_into = %(into)s WHERE space_id = %(space)s"
+                  " AND %(id)s IN (id, merged_into)", **values)  # fmt: skip
+        self._run("UPDATE events SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
+                  " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
+        self.people.update({order: survivor for order, known in self.people.items() if known == person})
+
+    def check(self, google: GoogleLedger) -> None:
+        """Everything that Google accepted has our amount, except of erased people."""
+        worth = dict.fromkeys(map(key, self.deleted), Decimal(0)) | {
+            key(order): amount
+            for order, amount in self._run("""
+                SELECT o.id, greatest(o.amount + coalesce((
+                           SELECT sum(r.amount) FROM events r WHERE r.space_id = o.space_id AND r.amount < 0
+                             AND r.order_name = o.order_name), 0), 0)
+                FROM events o WHERE o.space_id = %(space)s AND o.amount >= 0""")
+        }  # fmt: skip
+        erased = {key(order) for order in self.erased}
+        refused = {event["transactionId"] for events in google.requests for event in events
+                   if event.get("refused")}  # fmt: skip
+        unsent = {key(order) for order in self.deleted} | erased | refused
+        assert {name for name in worth if name not in google.amounts} <= unsent
+        held = {name: amount for name, amount in google.amounts.items() if name not in erased}
+        assert held == {name: worth[name] for name in held}
+
+    def _amount(self, low: int, high: int) -> str:
+        return str(Decimal(self.draw.randrange(low * 100, high * 100)) / 100)
+
+    def _run(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        cursor = self.shop.sending.connection.execute(query, {"space": self.shop.sending.space_id, **values})
+        return cursor.fetchall() if cursor.description else []
