@@ -1,0 +1,94 @@
+"""Requests to Google against the description that it publishes, which comes with its client library."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker
+
+from headwater.forwarding.platforms.google import Google
+from headwater.forwarding.platforms.models import Conversion
+from tests.platforms.variety import conversions, destination
+from tests.support.campaigns import campaign_size
+
+pytest.importorskip("googleapiclient", reason="needs the package google-api-python-client")
+
+EVENTS = campaign_size("HEADWATER_GOOGLE_EVENTS", 200, 10_000)
+GOOGLE = Google()
+NAMES = {"purchase": "111", "contact": "222", "view_content": "333", "custom_event_4": "444"}
+SETTINGS = {"customer_id": "1234567890", "login_customer_id": "2345678901"}
+formats = FormatChecker(formats=())
+
+
+@formats.checks("google-datetime")
+def is_time(value: object) -> bool:
+    return bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", str(value)))
+
+
+def read_schema() -> Draft202012Validator:
+    """The published schema, where nothing but the named fields may occur."""
+    published = files("googleapiclient").joinpath("discovery_cache/documents/datamanager.v1.json")
+    schemas = json.loads(published.read_text(encoding="utf-8"))["schemas"]
+    for schema in schemas.values():
+        schema.pop("id")
+        schema["additionalProperties"] = False
+    text = re.sub(r'"\$ref": "(\w+)"', r'"$ref": "#/$defs/\1"', json.dumps(schemas))
+    return Draft202012Validator(
+        {"$ref": "#/$defs/IngestEventsRequest", "$defs": json.loads(text)}, format_checker=formats
+    )
+
+
+SCHEMA = read_schema()
+CLICKS = st.dictionaries(st.sampled_from(["gclid", "gbraid", "wbraid"]), st.just("Cj0"))
+
+
+@st.composite
+def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
+    """The conversions of a call, whether each is a correction, and whether the call is a trial."""
+    found = [
+        msgspec.structs.replace(
+            draw(conversions()),
+            url_click_ids=draw(
+                st.dictionaries(st.sampled_from(["gclid", "gbraid", "wbraid"]), st.just("Cj0"))
+            ),
+            event_time=draw(st.integers(1_600_000_000_000, 2_000_000_000_000)),
+        )
+        for _ in range(draw(st.integers(1, 8)))
+    ]
+    return found, draw(st.lists(st.booleans(), min_size=8, max_size=8)), draw(st.booleans())
+
+
+def body(found: list[Conversion], is_correction: list[bool], is_test: bool) -> Any:
+    to = destination(GOOGLE, SETTINGS, event_names=NAMES, test=is_test, access_token="t")
+    parts = [
+        GOOGLE.build_correction(conversion, to, 1_800_000_000.5) if corrects else GOOGLE.build(conversion, to)
+        for conversion, corrects in zip(found, is_correction, strict=False)
+    ]
+    return msgspec.json.decode(GOOGLE.request(parts, to).body or b"")
+
+
+def test_it_works() -> None:
+    """The schema refuses what it does not name."""
+    wrong = {"destinations": [], "events": [{"transactionId": 7, "value": 3, "eventTimestamp": "today"}]}
+    assert len(list(SCHEMA.iter_errors(wrong))) == 3
+
+
+checked: list[int] = []
+
+
+@settings(max_examples=EVENTS // 2, deadline=None, suppress_health_check=[*HealthCheck])
+@given(sent())
+def test_every_request_is_valid(call: tuple[list[Conversion], list[bool], bool]) -> None:
+    SCHEMA.validate(body(*call))
+    checked.append(len(call[0]))
+
+
+def test_enough_was_checked() -> None:
+    assert sum(checked) >= EVENTS
