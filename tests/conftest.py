@@ -40,6 +40,7 @@ from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.connections import Lender
 from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first
+from tests.support.installations import UNSAFE, install
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -54,8 +55,6 @@ NOWHERE = "http://127.0.0.1:9"
 
 ssl.create_default_context = functools.cache(ssl.create_default_context)
 httpx2.create_ssl_context = functools.cache(httpx2.create_ssl_context)
-
-UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -104,10 +103,8 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             distribute(connection)
         yield CLUSTER_URL
         return
-    data: Path = tmp_path_factory.mktemp("headwater")
-    server = Embedded(data)
+    server = Embedded(install(tmp_path_factory.mktemp("headwater") / "data"))
     url = server.start(UNSAFE, tied=True)
-    migrate(url)
     _make_logins_cheap(url, server.read_password())
     yield url
     server.stop()

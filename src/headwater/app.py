@@ -10,12 +10,12 @@ import hashlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 import structlog
+from msgspec import Struct
 from psycopg.errors import LockNotAvailable
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -83,8 +83,7 @@ SPACE_PATH = "/mcp/{space_id}/public-api"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Headwater:
+class Headwater(Struct, frozen=True):
     """A running API process: shared services, and parts for one package."""
 
     services: Services

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO
 
 import psycopg
+from msgspec import Struct
 
 from headwater import __version__
 from headwater.base import listening_socket
@@ -50,8 +51,7 @@ SUCCESSION_SECONDS = 0.02
 """Seconds between checks whether a process has started."""
 
 
-@dataclass(frozen=True)
-class ServePlan:
+class ServePlan(Struct, frozen=True):
     """Settings, address and processes of one `headwater serve`."""
 
     settings: Settings

@@ -17,11 +17,11 @@ from psycopg.sql import SQL, Identifier
 from headwater.cli import main
 from headwater.database.embedded import Embedded
 from headwater.database.jobs.connection import connect
-from headwater.database.migrator import migrate
 from headwater.privacy.erasure_job import erase_all
 from headwater.spaces.secret_key import key_file, move_to_file
 from tests.conftest import UNSAFE
 from tests.support.factories import Stage, make_stage
+from tests.support.installations import install
 from tests.support.people import merge, person
 from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import drain, event
@@ -72,10 +72,9 @@ class Installation:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory, with its server."""
-    data_dir = tmp_path_factory.mktemp("installation") / "data"
+    data_dir = install(tmp_path_factory.mktemp("installation") / "data")
     server = Embedded(data_dir)
     url = server.start(UNSAFE, tied=True)
-    migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
         move_to_file(connection, data_dir)
     yield data_dir

@@ -14,6 +14,7 @@ import pytest
 
 from headwater.database.embedded import Embedded
 from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.installations import install
 from tests.support.processes import Serve, at_terminal, headwater
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -35,7 +36,7 @@ def meta() -> Iterator[FakePlatform]:
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("service") / "data"
+    return install(tmp_path_factory.mktemp("service") / "data")
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import math
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
-from functools import cache
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -22,11 +18,9 @@ from urllib.parse import urlsplit
 import psycopg
 
 from headwater.database.embedded import Embedded
-from headwater.database.migrator import migrate
-from tests.conftest import UNSAFE
 from tests.crash.load import Account
 from tests.crash.processes import Process, descendants, send_all
-from tests.support.directories import copy_with_owners
+from tests.support.installations import install
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,18 +28,6 @@ WAITING = """
 SELECT greatest(1, (SELECT count(*) FROM inbox)
                    + (SELECT count(*) FROM erasures WHERE erased_at IS NULL))
 """
-
-
-@cache
-def _new_installation() -> Path:
-    """A data directory with a migrated database, to copy."""
-    folder = Path(tempfile.mkdtemp(prefix="headwater-crash-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(0o711)  # the server may be another account's
-    server = Embedded(folder / "data")
-    migrate(server.start(UNSAFE, tied=True))
-    server.stop()
-    return server.root
 
 
 class Service:
@@ -84,7 +66,7 @@ class Service:
 
     def install(self) -> None:
         """Put a new installation in place. A first start makes the same in a second of its own."""
-        copy_with_owners(_new_installation(), self.data_dir)
+        install(self.data_dir)
 
     def start(self) -> None:
         """Start it, on the port it had before if any, and wait for the `ready` line."""

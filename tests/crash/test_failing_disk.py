@@ -100,6 +100,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> FailingDisk:
 def running(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("failing"), variables=disk.variables)
     try:
+        service.install()
         service.start()
         yield service
     finally:

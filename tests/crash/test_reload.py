@@ -64,6 +64,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def running(tmp_path_factory: pytest.TempPathFactory, installed: Installed) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("reload"), source=installed.folder)
     try:
+        service.install()
         service.start()
         yield service
     finally:

@@ -14,9 +14,9 @@ import pytest
 
 from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
-from headwater.database.migrator import migrate
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.conftest import UNSAFE, run_application
+from tests.support.installations import install
 from tests.support.reading_fixtures import RANGE
 from tests.support.spaces import insert_space
 
@@ -55,9 +55,8 @@ class Unanalysed:
 
 @pytest.fixture(scope="module")
 def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unanalysed]:
-    cluster = Embedded(tmp_path_factory.mktemp("unanalysed"))
+    cluster = Embedded(install(tmp_path_factory.mktemp("unanalysed") / "data"))
     url = cluster.start({**UNSAFE, "autovacuum": "off"}, tied=True)
-    migrate(url)
     running = run_application(Settings(rate_limit_factor=1000), url)
     with psycopg.connect(url, autocommit=True) as connection:
         for contact, touches, events in ((None, OTHERS, OTHERS), (1, TOUCHES, EVENTS)):

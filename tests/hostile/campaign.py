@@ -22,6 +22,7 @@ import psycopg
 from headwater.database.embedded import Embedded
 from tests.hostile.inputs import bodies
 from tests.support.factories import make_stage
+from tests.support.installations import install
 from tests.support.processes import Serve
 from tests.support.sites import CHROME, ORIGIN, make_site
 from tests.support.waiting import PATIENCE_SECONDS
@@ -143,7 +144,7 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
 
 def run(directory: Path, seconds: float, rate: int) -> Figures:
     """Serve, attack, and look at what is left."""
-    with Serve(directory / "data") as service:
+    with Serve(install(directory / "data")) as service:
         url = service.url()
         with psycopg.connect(Embedded(directory / "data").url, autocommit=True) as connection:
             stage = make_stage(connection)

@@ -136,7 +136,8 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 @cache
 def _patterns_of_fields(struct: type, depth: int) -> tuple[re.Pattern[Any], ...]:
-    hints = get_type_hints(struct, include_extras=True).values()
+    # Without the struct's own names, as a member can have its type's.
+    hints = get_type_hints(struct, localns={}, include_extras=True).values()
     return tuple(pattern for hint in hints for pattern in _patterns_in(hint, depth))
 
 

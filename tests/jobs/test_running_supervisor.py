@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.installations import install
 from tests.support.processes import Serve, headwater, is_ready
 from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("serve") / "data"
+    return install(tmp_path_factory.mktemp("serve") / "data")
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,14 @@ import pytest
 
 from headwater.base import listening_socket
 from headwater.operations.supervision.record import was_killed
+from tests.support.installations import install
 from tests.support.processes import Serve, alive, headwater, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("serve") / "data"
+    return install(tmp_path_factory.mktemp("serve") / "data")
 
 
 @pytest.fixture

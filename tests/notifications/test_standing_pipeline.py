@@ -11,6 +11,7 @@ from headwater.alerts.rules import Rule
 from headwater.database.embedded import Embedded
 from headwater.spaces.encryption import derive_key
 from tests.support.accounts import Accounts
+from tests.support.installations import install
 from tests.support.pretend_slack import PretendSlack, serve_slack
 from tests.support.processes import Serve
 from tests.support.spaces import insert_space
@@ -33,7 +34,7 @@ def headlines(connection: psycopg.Connection, space_id: int, slack: PretendSlack
 
 
 def test_it_works(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+    data_dir = install(tmp_path / "data")
     variables = {"HEADWATER_NOTIFY_HOSTS": "127.0.0.1", "HEADWATER_SECRET_KEY": SECRET}
     with serve_slack() as slack, Serve(data_dir, **variables) as serve:
         serve.url()

@@ -17,6 +17,7 @@ from headwater.api.reference.examples import EXAMPLES, Example
 from headwater.attribution.models import FEWEST_CONVERSIONS
 from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.installations import install
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import wait_until
 from tests.support.wire import Received
@@ -25,7 +26,7 @@ from tests.support.wire import Received
 @contextmanager
 def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
     """A client of a service that has just been set up, with an ad platform that takes all."""
-    data_dir = folder / "data"
+    data_dir = install(folder / "data")
     with (
         FakePlatform(otherwise=_answer) as meta,
         Serve(

@@ -19,6 +19,7 @@ from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import Unsealable, derive_key
 from headwater.spaces.secret_key import SecretKey, SecretKeyError, find_secret_key, key_file, move_to_file
 from tests.support.durability import Disk
+from tests.support.installations import install
 from tests.support.processes import Serve, headwater
 
 OLD = "0123456789abcdef" * 4
@@ -67,7 +68,7 @@ def opens(url: str, key: str, place: tuple[int, int]) -> bool:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+    data_dir = install(tmp_path / "data")
     file = key_file(data_dir)
     with Serve(data_dir) as serve:
         serve.url()

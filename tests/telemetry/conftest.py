@@ -18,6 +18,7 @@ from tests.mcp.assistants import Assistant, connect
 from tests.support.collector import Collector, collector
 from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.installations import install
 from tests.support.processes import Serve
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -46,7 +47,7 @@ class Observed:
 @pytest.fixture(scope="session")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """An event that is tracked, processed, forwarded, reported, exported and asked for."""
-    data_dir = tmp_path_factory.mktemp("observed") / "data"
+    data_dir = install(tmp_path_factory.mktemp("observed") / "data")
     taken = Answer(body={"events_received": 1})
     with (
         collector() as collected,

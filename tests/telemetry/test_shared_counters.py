@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.base.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
 from tests.conftest import API
+from tests.support.installations import install
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -90,7 +91,7 @@ def count_on(url: str, key: str, batches: int) -> None:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+    data_dir = install(tmp_path / "data")
     with Serve(data_dir, "--port", "0") as serve:
         url = serve.url()
         where = ("--data-dir", str(data_dir), "--json")

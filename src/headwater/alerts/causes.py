@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import sqrt
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.models import Judgement, SpaceCounts
@@ -39,8 +39,7 @@ _REFUSALS = {
 }
 
 
-@dataclass(frozen=True)
-class CauseEvidence:
+class CauseEvidence(Struct, frozen=True):
     connection: AsyncConnection
     space: Space
     counts: SpaceCounts

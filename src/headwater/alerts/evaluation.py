@@ -5,9 +5,10 @@ the last pass. While the pipeline is behind, figures are not judged.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
@@ -45,8 +46,7 @@ Announce = Callable[[AsyncConnection, Space, Sequence[AlertStep]], Awaitable[Non
 """Stores the notifications in the same transaction."""
 
 
-@dataclass(frozen=True)
-class AlertWatch:
+class AlertWatch(Struct, frozen=True):
     database: Database
     announce: Announce
     most_hours: int = MOST_HOURS

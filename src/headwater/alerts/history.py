@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -60,8 +61,7 @@ class StoredAlert:
         return self.rule, self.subject
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(Struct, frozen=True):
     rule: Rule
     subject: str
     title: str
@@ -73,8 +73,7 @@ class Sign:
     figures: Judgement | None = None
 
 
-@dataclass(frozen=True)
-class AlertStep:
+class AlertStep(Struct, frozen=True):
     """A transition of an alert, ready for messages."""
 
     alert_id: int
@@ -237,8 +236,7 @@ def _figures(judgement: Judgement | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     alert_id: int
     step: str
     at: datetime
@@ -249,8 +247,7 @@ class StepRow:
     span: int | None
 
 
-@dataclass(frozen=True)
-class AlertRow:
+class AlertRow(Struct, frozen=True):
     id: int
     rule: str
     subject: str

@@ -10,8 +10,9 @@ deviations of a Poisson count plus a tenth.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import sqrt
+
+from msgspec import Struct
 
 from headwater.alerts.models import LONGEST_WINDOW, Alertness, DayCounts, Judgement, SpaceCounts
 from headwater.alerts.rules import Rule, Sensitivity
@@ -94,8 +95,7 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
     return _select_enabled(judged, alertness)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
+class _Sum(Struct, frozen=True):
     parts: tuple[CountSeries, ...]
 
     def total(self, steps: int, back: int = 0) -> float:
@@ -110,8 +110,7 @@ class _Sum:
         return UsualRange(middle, middle, middle)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
+class _Rest(Struct, frozen=True):
     """A count without one of its parts."""
 
     whole: CountSeries | _Sum | None

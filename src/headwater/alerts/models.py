@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.series import CountSeries, UsualRange
@@ -11,8 +12,7 @@ LONGEST_WINDOW = 168
 CONSEQUENCES = frozenset({Rule.SOURCE_VISITS_FELL, Rule.UNATTRIBUTED_ROSE})
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     rule: Rule
     subject: str
     steps: int
@@ -24,8 +24,7 @@ class Judgement:
     is_severe: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceCounts:
+class SpaceCounts(Struct, frozen=True):
     visits: CountSeries | None = None
     touches: CountSeries | None = None
     """Touchpoints of all sources and senders."""
@@ -47,15 +46,13 @@ class SpaceCounts:
         return visits if visits is not None and visits.total(visits.end) else self.touches
 
 
-@dataclass(frozen=True, slots=True)
-class DayCounts:
+class DayCounts(Struct, frozen=True):
     orders: Mapping[str, CountSeries]
     """By credited source."""
     revenue: Mapping[str, CountSeries]
 
 
-@dataclass(frozen=True, slots=True)
-class Alertness:
+class Alertness(Struct, frozen=True):
     """A Space's rule settings and its recent alerts."""
 
     sensitivity: Mapping[Rule, Sensitivity] = field(default_factory=dict[Rule, Sensitivity])

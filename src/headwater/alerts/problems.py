@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
@@ -30,8 +30,7 @@ _FAULTS = {
 MOST_OPEN = 100
 
 
-@dataclass(frozen=True)
-class Alert:
+class Alert(Struct, frozen=True):
     kind: Rule
     destination_id: int | None
     platform: str | None

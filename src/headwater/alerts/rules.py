@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Rule(StrEnum):
@@ -38,8 +39,7 @@ class Sensitivity(StrEnum):
     HIGH = "high"
 
 
-@dataclass(frozen=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     title: str
     about: str
     remedy: str

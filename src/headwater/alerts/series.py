@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import sqrt
 from typing import Self
+
+from msgspec import Struct
 
 LAGS = 5
 """The number of earlier weeks to compare."""
@@ -13,15 +14,13 @@ FEWEST_LAGS = 2
 HOURS, DAYS = 168, 7
 
 
-@dataclass(frozen=True, slots=True)
-class UsualRange:
+class UsualRange(Struct, frozen=True):
     low: float
     middle: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class CountSeries:
+class CountSeries(Struct, frozen=True):
     """Hourly or daily counts up to the judged step."""
 
     totals: Sequence[int]

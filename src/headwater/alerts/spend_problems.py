@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -24,8 +24,7 @@ LATE = timedelta(minutes=5)
 VERSION_NOTICE = timedelta(days=60)
 
 
-@dataclass(frozen=True)
-class SpendProblem:
+class SpendProblem(Struct, frozen=True):
     kind: Rule
     connection_id: int
     platform: str
@@ -35,8 +34,7 @@ class SpendProblem:
     since: datetime | None
 
 
-@dataclass(frozen=True)
-class _Connection:
+class _Connection(Struct, frozen=True):
     id: int
     platform: str
     name: str

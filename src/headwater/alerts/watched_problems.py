@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -20,8 +20,7 @@ LATE = timedelta(minutes=5)
 """A due fetch that has not begun by then is late."""
 
 
-@dataclass(frozen=True)
-class WatchedFileProblem:
+class WatchedFileProblem(Struct, frozen=True):
     id: int
     name: str
     status: str

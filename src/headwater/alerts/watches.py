@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
@@ -41,8 +42,7 @@ class SpaceWatch:
         return self.counted_at.year > 1970
 
 
-@dataclass(frozen=True)
-class RuleChoice:
+class RuleChoice(Struct, frozen=True):
     is_on: bool = True
     sensitivity: Sensitivity = Sensitivity.NORMAL
     muted_until: datetime | None = None

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
@@ -40,8 +41,7 @@ class SourceWeights:
     """By source number; at most a billion."""
 
 
-@dataclass(frozen=True)
-class TouchSlices:
+class TouchSlices(Struct, frozen=True):
     """Many paths as slices of one array of touches."""
 
     begins: IntArray

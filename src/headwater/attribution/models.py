@@ -5,9 +5,9 @@ A model either picks one touch, which gets everything, or shares the amount amon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
 from psycopg.sql import SQL, Composable, Identifier
 
 from headwater.sources.catalogue import ALL_IDS, DIRECT_ID, LISTED_PAID_IDS, PAID_IDS
@@ -24,8 +24,7 @@ FEWEST_CONVERSIONS = 300
 """With a touchpoint, to train a model. With fewer, intervals are too wide for weights to be meaningful."""
 
 
-@dataclass(frozen=True)
-class CountingTouches:
+class CountingTouches(Struct, frozen=True):
     """The touches that count for a model, by source."""
 
     sql: Composable
@@ -83,8 +82,7 @@ class SharedAmount(Enum):
         return Identifier(f"{self.value}{name}")
 
 
-@dataclass(frozen=True)
-class CreditShare:
+class CreditShare(Struct, frozen=True):
     """The share of a row `c`, which has the touch's `place` among `touches`."""
 
     spread: Spread
@@ -118,8 +116,7 @@ class CreditedTouches(Enum):
     EACH = "each"
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     title: str
     description: str
     """One or two sentences for users and assistants."""

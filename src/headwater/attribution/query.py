@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Composed
 
@@ -76,8 +77,7 @@ class Attribution:
         return [number for number in self.source_ids if not paid_only or number in PAID.source_ids]
 
 
-@dataclass(frozen=True)
-class EventCondition:
+class EventCondition(Struct, frozen=True):
     """A condition on events `e` that every credited row meets."""
 
     only: Composable

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.sources.networks import LAST_NUMBER
@@ -189,8 +190,7 @@ _NUMBERS = 1 + LAST_NUMBER
 # The first touch of a source gets its remaining cent.
 
 
-@dataclass(frozen=True)
-class DistinctSources:
+class DistinctSources(Struct, frozen=True):
     """An event's distinct sources, by first touch."""
 
     _met: WeightedRecipients

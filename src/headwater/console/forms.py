@@ -10,9 +10,9 @@ import hmac
 import secrets
 import time
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -31,8 +31,7 @@ _DIGEST_BYTES = 32
 _STALE = "This form has expired. Reload the page and submit it again."
 
 
-@dataclass(frozen=True)
-class PostedForm:
+class PostedForm(Struct, frozen=True):
     pairs: tuple[tuple[str, str], ...]
 
     def text(self, name: str) -> str:

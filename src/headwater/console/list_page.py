@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from starlette.requests import Request
 
 T = TypeVar("T")
@@ -17,8 +17,7 @@ _MOST_DIGITS = 6
 _LONGEST = 200
 
 
-@dataclass(frozen=True)
-class ListPage(Generic[T]):
+class ListPage(Struct, Generic[T], frozen=True):
     rows: Sequence[T]
     total: int
     number: int

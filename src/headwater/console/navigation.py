@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Tab:
+class Tab(Struct, frozen=True):
     title: str
     end: str
     """The path below the Space's."""
@@ -25,8 +24,7 @@ class Tab:
         )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     title: str
     icon: str
     """An SVG path in a box of 16 by 16."""
@@ -123,8 +121,7 @@ MORE_PAGES = (
 _OTHERS = {"/links": "Ads", "/changes": "Channels", "/completeness": "Channels"}
 
 
-@dataclass(frozen=True)
-class PagePlace:
+class PagePlace(Struct, frozen=True):
     """The entry and the tab of a page; None for a page outside all of them."""
 
     entry: Entry | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,8 +31,7 @@ _MEASURES = (Measure.REVENUE, Measure.ORDERS)
 _PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="Page of the list.")
 
 
-@dataclass(frozen=True)
-class SpaceSummary:
+class SpaceSummary(Struct, frozen=True):
     membership: SpaceMembership
     alerts: Sequence[Alert]
     report: ReportResult | None

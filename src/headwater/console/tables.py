@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
+from msgspec import Struct
 
 NONE = "\u2013"
 
@@ -15,8 +16,7 @@ def write_missing(reason: str) -> Markup:
     return Markup('<span title="{0}">{1}<span class="sr"> {0}</span></span>').format(reason, NONE)
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(Struct, frozen=True):
     title: str
     hint: str = ""
     is_number: bool = True
@@ -49,8 +49,7 @@ class Row:
     is_open: bool = False
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     caption: str
     columns: tuple[TableColumn, ...]
     """The first is the rows' heading."""

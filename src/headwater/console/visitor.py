@@ -10,10 +10,10 @@ import hmac
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -47,8 +47,7 @@ class SeeOther(Exception):
         self.location = location
 
 
-@dataclass(frozen=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """A logged-in user."""
 
     session: Session
@@ -62,8 +61,7 @@ class Visitor:
         return self.session.csrf_key
 
 
-@dataclass(frozen=True)
-class SpaceVisitor:
+class SpaceVisitor(Struct, frozen=True):
     visitor: Visitor
     space: Space
     member: Member

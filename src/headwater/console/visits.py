@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,8 +28,7 @@ Refusal = Invalid | Conflict
 EMPTY = PostedForm(())
 
 
-@dataclass(frozen=True)
-class PageVisit:
+class PageVisit(Struct, frozen=True):
     request: Request
     connection: AsyncConnection
     """Its transaction commits after the handler returns."""
@@ -85,8 +84,7 @@ Lock = Callable[[AsyncConnection, int], Awaitable[object]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True)
-class SentForm:
+class SentForm(Struct, frozen=True):
     name: str
     permission: Permission
     once: bool = False

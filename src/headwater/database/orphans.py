@@ -14,16 +14,16 @@ import socket
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headwater.database import sockets
 
 CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
 
 
-@dataclass(frozen=True)
-class ServerLock:
+class ServerLock(Struct, frozen=True):
     """The right to run a server on a cluster. `file` is next to the cluster, which may not exist yet."""
 
     cluster: Path

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, LiteralString, TypeVar, cast
 
+from msgspec import Struct
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, Connection, Cursor
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Composable, Composed
@@ -44,8 +44,7 @@ class Queries:
         return list(self._statements)
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement composed once and executed often, because composing a long one takes as long as executing
     it.
     """

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+from msgspec import Struct
 
 API = "/public-api/v1"
 TRIES = 10
@@ -19,8 +20,7 @@ class ApiError(RuntimeError):
     """The API refused a request, even after retries."""
 
 
-@dataclass(frozen=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     content: bytes

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from msgspec import Struct
+
 from headwater.demo.shops import Shop
 
 Payload = dict[str, Any]
@@ -208,8 +210,7 @@ class SamplePerson:
         return written(self.at)
 
 
-@dataclass(frozen=True)
-class Journeys:
+class Journeys(Struct, frozen=True):
     """The visits and events of a shop, in order of time."""
 
     visits: list[Payload]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.demo.client import ApiClient
 from headwater.operations.terminal.tables import align
@@ -14,8 +15,7 @@ WINDOW_DAYS = 30
 UNATTRIBUTED = "unattributed"
 
 
-@dataclass(frozen=True)
-class SampleReport:
+class SampleReport(Struct, frozen=True):
     total: Decimal
     by_model: dict[str, dict[str, Decimal]]
 

@@ -8,10 +8,11 @@ import secrets
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from headwater.api.operations import RATE_LIMITS
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
@@ -56,8 +57,7 @@ LOGIN = "demo@example.com"
 _READ = {"/changes/since": "/reports", "/campaigns/changes": "/reports/spend"}
 
 
-@dataclass(frozen=True)
-class SampleSpace:
+class SampleSpace(Struct, frozen=True):
     """A sample Space with its site and an API key."""
 
     shop: Shop

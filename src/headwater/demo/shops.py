@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """A channel of a business, without the name of its source."""
 
     weight: float
@@ -14,8 +13,7 @@ class Channel:
     campaigns: tuple[tuple[str, str], ...] = (("", ""),)
 
 
-@dataclass(frozen=True)
-class AdAccount:
+class AdAccount(Struct, frozen=True):
     platform: str
     id: str
     currency: str
@@ -26,8 +24,7 @@ class AdAccount:
     """The account's monthly fee, besides its campaigns."""
 
 
-@dataclass(frozen=True)
-class Shop:
+class Shop(Struct, frozen=True):
     name: str
     slug: str
     settings: dict[str, str]

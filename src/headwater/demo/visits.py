@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.demo.client import HttpClient
@@ -116,8 +116,7 @@ def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Pa
     return {"type": kind, "key": _make_uuid(key), "ago": milliseconds, **given}
 
 
-@dataclass(frozen=True)
-class _PageView:
+class _PageView(Struct, frozen=True):
     key: str
     moment: datetime
     url: str

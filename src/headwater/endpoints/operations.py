@@ -28,8 +28,7 @@ ERRORS_OF_ALL = (401, 403, 422, 429, 503)
 ERRORS_OF_BODIES = (413, 415)
 
 
-@dataclass(frozen=True)
-class PathParameter:
+class PathParameter(Struct, frozen=True):
     name: str
     description: str
     schema: Schema

@@ -4,8 +4,7 @@ only one package are passed to its route function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
@@ -17,8 +16,7 @@ from headwater.spaces.access import KeyCache
 from headwater.spaces.accounts.passwords import Passwords
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     """Parts of an API process used by more than one package."""
 
     settings: Settings

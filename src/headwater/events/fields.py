@@ -11,10 +11,10 @@ export's time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import LiteralString, cast
 
+from msgspec import Struct
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.attribution.models import Model, SharedAmount
@@ -37,8 +37,7 @@ def _unquoted(value: LiteralString) -> SQL:
     return SQL("(" + value + ")::text")
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     json: SQL
     """The value as JSON, or NULL. `{credit}` is the row's amount or credit, and `{space_credit}` the same in
     the Space's currency.
@@ -164,8 +163,7 @@ def complete_fields(selected: Iterable[str], *, credited: bool) -> tuple[str, ..
     return tuple(name for name in FIELDS if name in names)
 
 
-@dataclass(frozen=True)
-class RowCredit:
+class RowCredit(Struct, frozen=True):
     in_own_currency: Composable
     in_space_currency: Composable
 
@@ -181,8 +179,7 @@ def select_amounts(names: Collection[str]) -> Sequence[SharedAmount]:
     return BOTH_AMOUNTS if IN_SPACE_CURRENCY in names else OWN_AMOUNT
 
 
-@dataclass(frozen=True)
-class LinePart:
+class LinePart(Struct, frozen=True):
     column: Identifier
     json: Composed
     names: tuple[str, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from msgspec import Struct
+
 from headwater.attribution.query import Attribution
 from headwater.attribution.trained_models.choice import ModelChoice
 from headwater.http.inputs.pagination import Position
@@ -39,7 +41,6 @@ class ListEvents:
     """True for largest amounts first, without events that have no amount; otherwise newest first."""
 
 
-@dataclass(frozen=True)
-class EventChange:
+class EventChange(Struct, frozen=True):
     amount: Decimal | None
     """At least 0, with at most 4 decimals; None clears it."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, LiteralString, cast
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Placeholder
 
@@ -127,8 +128,7 @@ def compose_conditions(selection: EventSelection) -> tuple[list[Composable], dic
     return conditions, bound
 
 
-@dataclass(frozen=True)
-class _PageForm:
+class _PageForm(Struct, frozen=True):
     fields: tuple[str, ...]
     attribution: Attribution | None
     """Without sources and weights, which are bound as values."""

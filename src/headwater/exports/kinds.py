@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 
 from headwater.attribution.trained_models.choice import TRAINED_MODEL
@@ -68,8 +69,7 @@ TRK_TOKENS = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class ExportKind:
+class ExportKind(Struct, frozen=True):
     own_parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
     times: tuple[tuple[str, ...], ...]
     """The parameters of the time range, in groups; one of each group is required."""

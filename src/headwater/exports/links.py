@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from headwater.exports.formats import EXTENSION
 
@@ -14,8 +15,7 @@ FILE = re.compile(rf"[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}(?:-[0-9
 _EXPIRES = re.compile("[0-9]{1,12}")
 
 
-@dataclass(frozen=True)
-class Download:
+class Download(Struct, frozen=True):
     file: str
     download_name: str
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+from msgspec import Struct
+
 from headwater.exports.formats import FileForm, part_names
 from headwater.http.inputs.timerange import TimeRange
 
@@ -23,8 +25,7 @@ class ExportRequest:
     """None for a single file of any size."""
 
 
-@dataclass(frozen=True)
-class ExportJob:
+class ExportJob(Struct, frozen=True):
     id: int
     kind: str
     status: Literal["queued", "processing", "completed", "failed"]
@@ -46,8 +47,7 @@ class ExportJob:
         return list(zip(part_names(self.file, len(rows)), rows, strict=True))
 
 
-@dataclass(frozen=True)
-class ClaimedJob:
+class ClaimedJob(Struct, frozen=True):
     """A job leased by this process."""
 
     space_id: int

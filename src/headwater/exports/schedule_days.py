@@ -9,10 +9,11 @@ Days without a complete file are always included.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from headwater.http.inputs.timerange import first_instant
 
@@ -27,8 +28,7 @@ class ExportCadence(StrEnum):
     DAILY = "daily"
 
 
-@dataclass(frozen=True)
-class ScheduleDays:
+class ScheduleDays(Struct, frozen=True):
     cadence: ExportCadence
     first_day: date
     next_day: date

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from prometheus_client import Counter
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row, dict_row
@@ -30,8 +31,7 @@ MOST_RUNS = 400
 REMOVED = "The schedule was removed."
 
 
-@dataclass(frozen=True)
-class NewSchedule:
+class NewSchedule(Struct, frozen=True):
     name: str
     kind: str
     cadence: ExportCadence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
 from isal import igzip
+from msgspec import Struct
 from psycopg import Connection
 
 from headwater.base.storage import Sink
@@ -21,8 +21,7 @@ LEVEL = 2
 LINES_AT_ONCE = 2000
 
 
-@dataclass(frozen=True)
-class FileSet:
+class FileSet(Struct, frozen=True):
     form: FileForm
     rows_per_file: int | None
     """None for a single file of any size."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection, AsyncRawCursor
 
 from headwater.database.bulk_values import array
@@ -21,8 +21,7 @@ from headwater.http.errors import RateLimited
 queries = Queries(__name__, "rate_limits.sql")
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimit:
+class RateLimit(Struct, frozen=True):
     """Units per minute of a Space, counted in a bucket."""
 
     bucket: str

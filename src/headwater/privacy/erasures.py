@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -34,8 +35,7 @@ class Erasure:
     """None while waiting."""
 
 
-@dataclass(frozen=True)
-class PastErasure:
+class PastErasure(Struct, frozen=True):
     """An erasure to repeat in another copy of the database."""
 
     space_id: int

@@ -4,9 +4,9 @@ bounded, so a large Space answers fast.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -19,8 +19,7 @@ COUNTED_EVENTS = 50_000
 SAMPLED_CONTACTS = 5_000
 
 
-@dataclass(frozen=True)
-class SpaceContents:
+class SpaceContents(Struct, frozen=True):
     first_event: datetime | None
     last_event: datetime | None
     event_counts: dict[str, int]

@@ -70,8 +70,7 @@ class Credits:
         return amount - sum((credit or Decimal() for credit in self.listed.values()), Decimal())
 
 
-@dataclass(frozen=True)
-class EventExplanation:
+class EventExplanation(Struct, frozen=True):
     event: dict[str, Any]
     path: list[dict[str, Any]]
     """Touchpoints in the window, earliest first; both ends of a long path."""

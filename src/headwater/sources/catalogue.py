@@ -5,7 +5,8 @@ number, its position from 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.sources.networks import NUMBERS
 from headwater.sources.titles import format_title
@@ -89,8 +90,7 @@ _CHANNELS_BY_SOURCE = {
 }
 
 
-@dataclass(frozen=True)
-class CatalogueSource:
+class CatalogueSource(Struct, frozen=True):
     number: int
     key: str
     api_name: str

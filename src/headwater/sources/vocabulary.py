@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+
+from msgspec import Struct
 
 from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS, find_channel
@@ -59,8 +60,7 @@ _PAID_SOURCES = {
 _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 
 
-@dataclass(frozen=True)
-class _WordList:
+class _WordList(Struct, frozen=True):
     """Words of one kind in paid_words.txt; those with a * by its position."""
 
     whole: frozenset[str]

@@ -5,10 +5,10 @@ runs them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -21,8 +21,7 @@ RECLASSIFIED = "network\n"
 """The prefix of a name that is a paid network. No name for utm_source contains this character."""
 
 
-@dataclass(frozen=True)
-class Reclassification:
+class Reclassification(Struct, frozen=True):
     """A name whose change is being applied to stored rows."""
 
     name: str

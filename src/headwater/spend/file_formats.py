@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Aliases = Mapping[str, tuple[str, ...]]
 
@@ -24,8 +25,7 @@ FIGURES: Aliases = {
 }
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(Struct, frozen=True):
     """A file format: the columns of each field, by letters and digits only."""
 
     name: str

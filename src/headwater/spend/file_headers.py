@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
+
+from msgspec import Struct, field
 
 from headwater.spaces.currency_signs import find_currencies
 from headwater.spend.file_formats import BY_NAME, FIGURES, FORMATS, HIERARCHY, MONEY, PERIODS, FileFormat
@@ -32,8 +33,7 @@ def _translations() -> dict[str, str]:
 _ENGLISH = _translations()
 
 
-@dataclass(frozen=True)
-class Recognition:
+class Recognition(Struct, frozen=True):
     """A header as read by a format."""
 
     form: FileFormat

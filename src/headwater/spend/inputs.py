@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import (
@@ -186,8 +187,7 @@ BODY = object_of(
 )
 
 
-@dataclass(frozen=True)
-class SpendReport:
+class SpendReport(Struct, frozen=True):
     rows: tuple[SpendRow, ...]
     as_of: datetime
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.http.inputs.date_range import date_range
 from headwater.http.inputs.fields import BOOLEAN, FieldType, written
@@ -50,8 +51,7 @@ PREVIEW = Parameter(
 CHOICE = (START, END, PLATFORM, ACCOUNT, CAMPAIGN, CURRENCY)
 
 
-@dataclass(frozen=True)
-class SpendChoice:
+class SpendChoice(Struct, frozen=True):
     first_day: date = date.min
     last_day: date = date.max
     platform: str | None = None

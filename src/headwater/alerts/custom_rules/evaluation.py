@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.counts import local
@@ -34,8 +34,7 @@ LISTED = 5
 """The most names in a note."""
 
 
-@dataclass(frozen=True)
-class RuleFinding:
+class RuleFinding(Struct, frozen=True):
     is_broken: bool
     figure: Decimal | None
     """None if the report lacks it."""
@@ -45,8 +44,7 @@ class RuleFinding:
     """False if the report was refused: the alert stays as it is."""
 
 
-@dataclass(frozen=True)
-class RuleCheck:
+class RuleCheck(Struct, frozen=True):
     rule: CustomRule
     finding: RuleFinding
 

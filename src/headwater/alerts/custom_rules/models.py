@@ -9,6 +9,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
+from msgspec import Struct
+
 from headwater.reports.query import OF_MONEY, Group, Measure, refuse_broken_rules
 
 COST_TITLES = {"roas": "ROAS", "cpa": "CPA", "cac": "CAC", "spend": "Ad spend", "contribution": "Profit"}
@@ -91,8 +93,7 @@ class RuleTerms:
         return today - self.days * _DAY, today - _DAY
 
 
-@dataclass(frozen=True)
-class CustomRule:
+class CustomRule(Struct, frozen=True):
     id: int
     terms: RuleTerms
     changed_at: datetime

@@ -6,11 +6,11 @@ import base64
 import binascii
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -29,8 +29,7 @@ LONGEST_NAME = 80
 EMAIL, WEBHOOK = "email", "webhook"
 
 
-@dataclass(frozen=True)
-class AlertChannel:
+class AlertChannel(Struct, frozen=True):
     id: int
     kind: str
     name: str
@@ -45,8 +44,7 @@ class AlertChannel:
     error: str | None
 
 
-@dataclass(frozen=True)
-class ChannelTarget:
+class ChannelTarget(Struct, frozen=True):
     id: int
     kind: str
     name: str
@@ -66,8 +64,7 @@ class ChannelTarget:
             return None
 
 
-@dataclass(frozen=True)
-class NewChannel:
+class NewChannel(Struct, frozen=True):
     kind: str
     name: str
     address: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -29,8 +29,7 @@ PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360
 KEPT = timedelta(days=30)
 
 
-@dataclass(frozen=True)
-class ClaimedMessage:
+class ClaimedMessage(Struct, frozen=True):
     id: int
     channel_id: int
     message_id: str
@@ -43,8 +42,7 @@ class ClaimedMessage:
         return msgspec.convert(self.content, Notice)
 
 
-@dataclass(frozen=True)
-class MessageRow:
+class MessageRow(Struct, frozen=True):
     id: int
     channel_id: int
     subject: str
@@ -125,8 +123,7 @@ async def finish(
     return await fetch_optional(connection, queries["finish"], values) is not None
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     at: datetime
     error: str | None = None
     """An instruction for the user; None after success."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.notifications import channels, messages
@@ -41,8 +41,7 @@ attempts = make_counter(
 )
 
 
-@dataclass(frozen=True)
-class Outlet:
+class Outlet(Struct, frozen=True):
     settings: Settings
     egress: Egress
     key: bytes

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -10,6 +9,7 @@ from email.utils import format_datetime
 from html import escape
 
 import msgspec
+from msgspec import Struct
 
 from headwater.alerts.notifications.models import Notice, ReportTable
 from headwater.base.mail_server import read_sender
@@ -20,8 +20,7 @@ LONGEST_TEXT = 3_000
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     sender: str
     recipient: str
     message_id: str

@@ -8,10 +8,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
@@ -41,8 +41,7 @@ Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
 Attend = Callable[[int, datetime], Awaitable[object]]
 
 
-@dataclass(frozen=True)
-class WatcherDuty:
+class WatcherDuty(Struct, frozen=True):
     name: str
     find: Find
     attend: Attend

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
@@ -39,8 +39,7 @@ APART = timedelta(minutes=10)
 """Equal amounts of a contact within this time are probably one order."""
 
 
-@dataclass(frozen=True)
-class EventFindings:
+class EventFindings(Struct, frozen=True):
     sample: Sample
     orders: OrderShares
     findings: tuple[Finding, ...]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
+
 
 class Severity(StrEnum):
     BAD = "bad"
@@ -89,8 +91,7 @@ class Finding:
         return f"{self.count:,}{'+' if self.is_bounded else ''}"
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """The checked rows: the latest of a period, up to a limit."""
 
     count: int
@@ -98,8 +99,7 @@ class Sample:
     is_all: bool
 
 
-@dataclass(frozen=True)
-class OrderShares:
+class OrderShares(Struct, frozen=True):
     orders: int
     with_visit: int
     with_email: int
@@ -119,8 +119,7 @@ class QualityReport:
     """Titles of the kinds that were checked and not found."""
 
 
-@dataclass(frozen=True)
-class _Words:
+class _Words(Struct, frozen=True):
     severity: Severity
     title: str
     about: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -26,8 +26,7 @@ MOST_KEYS = 10
 SHARE_DAYS = 30
 
 
-@dataclass(frozen=True)
-class SetupState:
+class SetupState(Struct, frozen=True):
     keys: int
     key_used_at: datetime | None
     site_key: str | None
@@ -36,21 +35,18 @@ class SetupState:
     assistants: int
 
 
-@dataclass(frozen=True)
-class KeyState:
+class KeyState(Struct, frozen=True):
     name: str
     hint: str
     last_used_at: datetime | None
 
 
-@dataclass(frozen=True)
-class HostSeen:
+class HostSeen(Struct, frozen=True):
     host: str | None
     seen_at: datetime
 
 
-@dataclass(frozen=True)
-class DestinationState:
+class DestinationState(Struct, frozen=True):
     id: int
     platform: str
     name: str
@@ -68,8 +64,7 @@ class DestinationState:
         return f"{title} “{self.name}”" if self.name else title
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(Struct, frozen=True):
     state: SetupState
     keys: list[KeyState]
     """The MOST_KEYS used last, newest first."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
@@ -44,8 +45,7 @@ PAYMENT_WORDS = ("pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank"
 """Parts of the host names of payment pages."""
 
 
-@dataclass(frozen=True)
-class TouchpointFindings:
+class TouchpointFindings(Struct, frozen=True):
     sample: Sample
     findings: tuple[Finding, ...]
 

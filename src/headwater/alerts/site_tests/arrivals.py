@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -20,16 +20,14 @@ MOST = 10_000
 MOST_ORDERS = 200
 
 
-@dataclass(frozen=True)
-class _Visitor:
+class _Visitor(Struct, frozen=True):
     clicked: int
     others: int
     clicked_contacts: list[int]
     other_contacts: list[int]
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(Struct, frozen=True):
     is_identified: bool
     has_token: bool
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 LONGEST_POLICY = 16 * 1024
 FALLBACKS: dict[str, tuple[str, ...]] = {
@@ -17,8 +18,7 @@ _PORTS = {"http": 80, "https": 443}
 Use = Literal["script", "connect"]
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     use: Use
     url: str
     page_url: str

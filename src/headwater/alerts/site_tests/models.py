@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct, field
 
 from headwater.spaces.sites.refusals import Refusal, RefusalReason
 
@@ -53,8 +54,7 @@ class PageProbe(msgspec.Struct, frozen=True, kw_only=True):
     """True if only the start of the page was read."""
 
 
-@dataclass(frozen=True)
-class SiteTest:
+class SiteTest(Struct, frozen=True):
     url: str
     """The page to open, without the click id."""
     click_id: str
@@ -97,15 +97,13 @@ class Arrivals:
     """The age of the oldest unprocessed item."""
 
 
-@dataclass(frozen=True)
-class SiteFacts:
+class SiteFacts(Struct, frozen=True):
     site_key: str
     origins: Sequence[str]
     script_url: str
 
 
-@dataclass(frozen=True)
-class SiteEvidence:
+class SiteEvidence(Struct, frozen=True):
     site: SiteFacts
     test: SiteTest
     arrivals: Arrivals
@@ -138,16 +136,14 @@ class FaultKind(StrEnum):
     PROCESSING_LATE = "processing_late"
 
 
-@dataclass(frozen=True)
-class SiteFault:
+class SiteFault(Struct, frozen=True):
     kind: FaultKind
     title: str
     about: str
     remedy: str
 
 
-@dataclass(frozen=True)
-class SiteVerdict:
+class SiteVerdict(Struct, frozen=True):
     done: frozenset[StepName]
     findings: Sequence[SiteFault]
 

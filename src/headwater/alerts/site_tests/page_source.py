@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 
+from msgspec import Struct
+
 KEY_PREFIX = "trk_pk_"
 LONGEST_VALUE = 2048
 MOST_ATTRIBUTES = 60
@@ -24,8 +26,7 @@ _KEY = re.compile(rf"(?<![A-Za-z0-9_-]){KEY_PREFIX}[A-Za-z0-9_-]{{8,64}}")
 _TAG_MANAGER = re.compile(r"googletagmanager\.com/gtm\.js|\bGTM-[A-Z0-9]{4,12}\b")
 
 
-@dataclass(frozen=True)
-class ScriptTag:
+class ScriptTag(Struct, frozen=True):
     source: str
     site: str
     needs_consent: bool

@@ -9,8 +9,9 @@ import ipaddress
 import posixpath
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, urldefrag, urlencode, urljoin, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from headwater.alerts.site_tests.content_policy import Wanted, blocking_directive
 from headwater.alerts.site_tests.models import PageProbe, ScriptState, TagFacts
@@ -36,8 +37,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class ProbeTarget:
+class ProbeTarget(Struct, frozen=True):
     """A page to read with a click id, and the expected script."""
 
     url: str

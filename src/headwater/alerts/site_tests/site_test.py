@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -111,8 +111,7 @@ async def judge_test(
     )
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     url: str
     click_id: str
     started_at: datetime

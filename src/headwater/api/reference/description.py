@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.api.reference.commands import content_type, curl, pretty
 from headwater.api.reference.examples import EXAMPLES, Example
@@ -41,8 +42,7 @@ ABOUT = {
 """The subjects, which are the document's tags, in reading order."""
 
 
-@dataclass(frozen=True)
-class FieldNote:
+class FieldNote(Struct, frozen=True):
     name: str
     kind: str
     is_required: bool
@@ -50,8 +50,7 @@ class FieldNote:
     values: list[str]
 
 
-@dataclass(frozen=True)
-class ReferenceEntry:
+class ReferenceEntry(Struct, frozen=True):
     id: str
     method: str
     path: str

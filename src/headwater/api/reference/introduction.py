@@ -4,14 +4,14 @@ A test sends them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.api.reference.commands import curl, pretty
 
 
-@dataclass(frozen=True)
-class FirstCall:
+class FirstCall(Struct, frozen=True):
     about: str
     method: str
     target: str

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.allowance import DEADLINE_SECONDS
@@ -25,8 +26,7 @@ TOOL_CONTEXT = "headwater.tool_context"
 """The key of the ToolContext in a request's scope."""
 
 
-@dataclass(frozen=True)
-class McpServices:
+class McpServices(Struct, frozen=True):
     database: Database
     inbox: Inbox
     base_url: str

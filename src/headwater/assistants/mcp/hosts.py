@@ -4,16 +4,16 @@ machine. Others could attack it from a visitor's browser. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _STANDARD_PORTS = {"http": ":80", "https": ":443"}
 
 
-@dataclass(frozen=True)
-class AllowedHosts:
+class AllowedHosts(Struct, frozen=True):
     """Accepted Host and Origin headers, in lower case."""
 
     names: frozenset[str]

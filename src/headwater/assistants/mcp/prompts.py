@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import Template
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
+from msgspec import Struct
 
 from headwater.http.errors import shorten
 
 LONGEST_ARGUMENT = 500
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument that a person fills in, required without a `default`."""
 
     description: str
     default: str | None = None
 
 
-@dataclass(frozen=True)
-class PromptTemplate:
+class PromptTemplate(Struct, frozen=True):
     """A prompt; `text` is a template of its arguments."""
 
     name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from mcp_types import Resource
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from headwater.assistants.mcp.context import ToolContext
@@ -22,8 +22,7 @@ from headwater.spaces.networks import describe_network
 JSON = "application/json"
 
 
-@dataclass(frozen=True)
-class SpaceResource:
+class SpaceResource(Struct, frozen=True):
     """A resource; `content` returns the value for its JSON."""
 
     uri: str

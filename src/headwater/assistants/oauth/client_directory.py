@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headwater.assistants.oauth.client_metadata import HostedClients, is_document_url
 from headwater.assistants.oauth.clients import OAuthClient
@@ -10,8 +10,7 @@ from headwater.assistants.oauth.registrations import fetch_client
 from headwater.database.pool import Database
 
 
-@dataclass(frozen=True)
-class ClientDirectory:
+class ClientDirectory(Struct, frozen=True):
     database: Database
     hosted: HostedClients | None
     """None if the operator disables clients that host their document."""

@@ -11,9 +11,11 @@ import asyncio
 import re
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headwater.assistants.oauth.clients import OAuthClient, read_document
 from headwater.assistants.oauth.errors import OAuthError
@@ -37,8 +39,7 @@ _NOT_KEPT = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])", re.IGNORECA
 _JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(Struct, frozen=True):
     outcome: OAuthClient | OAuthError
     until: float
     """Expiry on the monotonic clock."""

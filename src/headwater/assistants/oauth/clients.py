@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from headwater.assistants.oauth.errors import OAuthError
 from headwater.assistants.oauth.redirects import (
@@ -43,8 +43,7 @@ _HIDDEN = ("Cc", "Cf", "Zl", "Zp")
 """Character categories hidden in names: controls, marks, line separators."""
 
 
-@dataclass(frozen=True)
-class OAuthClient:
+class OAuthClient(Struct, frozen=True):
     """An assistant, shown on consent pages and checked against redirects."""
 
     id: str
@@ -68,8 +67,7 @@ class OAuthClient:
         return all(isinstance(target, Redirect) and target.is_loopback for target in redirects)
 
 
-@dataclass(frozen=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """An accepted registration, with its accepted redirect addresses."""
 
     name: str

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -56,8 +57,7 @@ class NoSpaceReason(StrEnum):
     NONE_OPEN = "None of your Spaces can connect an assistant now."
 
 
-@dataclass(frozen=True)
-class ConsentOffer:
+class ConsentOffer(Struct, frozen=True):
     choices: Sequence[SpaceChoice]
     locked: bool
 

@@ -8,11 +8,11 @@ A certainly invalid request is refused immediately.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -52,8 +52,7 @@ add_templates("headwater.assistants.oauth")
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class ConsentRequest:
+class ConsentRequest(Struct, frozen=True):
     visitor: Visitor
     query: str
     request: AuthorizationRequest

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
+
+from msgspec import Struct
 
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import Code, described
@@ -36,8 +37,7 @@ class RefusedRequest(Exception):
         self.description = description
 
 
-@dataclass(frozen=True)
-class AuthorizationParameters:
+class AuthorizationParameters(Struct, frozen=True):
     values: Mapping[str, Sequence[str]]
 
     def single(self, name: str) -> str | None:
@@ -50,8 +50,7 @@ class AuthorizationParameters:
         return next((name for name, values in self.values.items() if len(values) > 1), None)
 
 
-@dataclass(frozen=True)
-class ReplyTarget:
+class ReplyTarget(Struct, frozen=True):
     """The redirect address and state for the answer to the client."""
 
     redirect_uri: str
@@ -71,8 +70,7 @@ class ReplyTarget:
         return f"{self.redirect_uri}{joint}{answer_query}"
 
 
-@dataclass(frozen=True)
-class AuthorizationRequest:
+class AuthorizationRequest(Struct, frozen=True):
     """A valid request, ready for the user's decision."""
 
     client: OAuthClient

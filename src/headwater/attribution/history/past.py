@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.history.revisions import ChangeCause, unpack_ids
@@ -32,8 +33,7 @@ Row = tuple[Any, ...]
 BeforeEach = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class PastSpan:
+class PastSpan(Struct, frozen=True):
     revision: int
     """Read only later changes."""
     taken_at: int

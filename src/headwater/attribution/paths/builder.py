@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import structlog
+from msgspec import Struct
 from psycopg import Connection
 from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
@@ -61,8 +61,7 @@ _NO_IDS = np.array([], dtype=np.int64)
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class DueRule:
+class DueRule(Struct, frozen=True):
     """Days are due with this many changes, or one this old."""
 
     many: int = MANY_CHANGES
@@ -84,8 +83,7 @@ class DueRule:
 AT_ONCE = DueRule(patience=timedelta())
 
 
-@dataclass(frozen=True)
-class BuildResult:
+class BuildResult(Struct, frozen=True):
     changes: int
     parts: int
 

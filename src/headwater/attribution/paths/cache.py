@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 from psycopg import AsyncConnection
 
@@ -81,8 +83,9 @@ def estimate_size(value: object) -> int:
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
         return _OBJECT_BYTES + sum(estimate_size(element) for entry in entries.items() for element in entry)
-    if isinstance(value, list | tuple):
-        return _OBJECT_BYTES + sum(map(estimate_size, cast("tuple[object, ...]", value)))
+    if isinstance(value, list | tuple | Struct):
+        parts = astuple(value) if isinstance(value, Struct) else cast("tuple[object, ...]", value)
+        return _OBJECT_BYTES + sum(map(estimate_size, parts))
     if is_dataclass(value) or isinstance(value, NumberMap):
         return _OBJECT_BYTES + sum(map(estimate_size, vars(value).values()))
     return _OBJECT_BYTES

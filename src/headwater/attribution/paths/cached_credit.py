@@ -10,6 +10,7 @@ from datetime import date
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
@@ -71,8 +72,7 @@ def read_all_postings(
 #     of the event            cached       read again        read again
 
 
-@dataclass(frozen=True)
-class EventChanges:
+class EventChanges(Struct, frozen=True):
     event_ids: IntArray
     numbers: IntArray
 

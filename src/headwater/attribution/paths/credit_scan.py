@@ -7,12 +7,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL
@@ -79,8 +79,7 @@ def _statement(name: str, model: str, window_days: int, order: str) -> Statement
     return Statement.of(queries[name].format(**_ENDS[order], credited=credited))
 
 
-@dataclass(frozen=True)
-class SourceCredit:
+class SourceCredit(Struct, frozen=True):
     source_ids: Sequence[int]
     model: str
     window_days: int
@@ -100,8 +99,7 @@ class SourceCredit:
         return MOST_READ_FOR_PICKS
 
 
-@dataclass(frozen=True)
-class CreditRange:
+class CreditRange(Struct, frozen=True):
     """A range of days in the scan: one row of its statement."""
 
     first_day: date

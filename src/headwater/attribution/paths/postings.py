@@ -7,9 +7,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
@@ -55,8 +55,7 @@ _SECONDS_FROM = len(WINDOWS) * (1 + max(_PLACES.values()))
 _SECONDS_A_DAY = 86_400
 
 
-@dataclass(frozen=True)
-class Postings:
+class Postings(Struct, frozen=True):
     common_sources: int
     """A bit mask of sources that aren't rare."""
     sources: list[int]

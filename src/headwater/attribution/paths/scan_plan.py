@@ -10,6 +10,7 @@ from datetime import date
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.path_data import IntArray
 
@@ -41,8 +42,7 @@ class SegmentedDay:
     """Equal versions mean equal paths."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """Paths that are read together."""
 
     version: bytes | None

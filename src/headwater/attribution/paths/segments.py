@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.attribution.paths.path_data import NO_AMOUNT, TOUCH_COLUMNS, Column, IntArray, PathData
@@ -34,8 +34,7 @@ class DamagedSegment(Exception):
     """A segment has changed since it was stored."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True):
     day: date
     """The UTC day of the events."""
     part: int
@@ -65,8 +64,7 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
     return Segment(day, part_number, PathData(values, tuple(event_names), events, touches))
 
 
-@dataclass(frozen=True)
-class PackedColumn:
+class PackedColumn(Struct, frozen=True):
     """Unsigned integers of the least width, to be added to the base.
 
     Amounts start at 1, because 0 marks a missing one.

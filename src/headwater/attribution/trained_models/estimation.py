@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.models import MARKOV, SHAPLEY
 from headwater.attribution.trained_models.journeys import FloatArray, JourneyKinds
@@ -18,8 +18,7 @@ BOUNDS = (2.5, 97.5)
 Weigh = Callable[[FloatArray], FloatArray]
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     source: str
     weight: float
     low: float

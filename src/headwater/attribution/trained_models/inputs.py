@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.attribution.models import WINDOWS
 from headwater.attribution.trained_models.choice import PLAIN_NAME
@@ -39,8 +40,7 @@ TRAINING_REQUEST = object_of(
 )
 
 
-@dataclass(frozen=True)
-class NamedRequest:
+class NamedRequest(Struct, frozen=True):
     name: str
     request: TrainingRequest
     current: bool

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.integer[Any]]
@@ -23,8 +24,7 @@ CONVERSION, NULL = -2, -1
 BESIDES_SOURCES = 3
 
 
-@dataclass(frozen=True)
-class Journey:
+class Journey(Struct, frozen=True):
     """The touches before a conversion, or all of a contact without one."""
 
     contact_id: int

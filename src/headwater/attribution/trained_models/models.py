@@ -7,12 +7,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
+
 from headwater.attribution.trained_models.choice import ModelIdentity
 from headwater.http.inputs.timerange import TimeRange
 
 
-@dataclass(frozen=True)
-class TrainingRequest:
+class TrainingRequest(Struct, frozen=True):
     event_name: str
     """The conversions."""
     time: TimeRange

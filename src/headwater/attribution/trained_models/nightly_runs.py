@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -58,8 +59,7 @@ def night_in(days: int, moment: datetime, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(NIGHT_HOUR), zone).astimezone(UTC)
 
 
-@dataclass(frozen=True)
-class MissingModel:
+class MissingModel(Struct, frozen=True):
     orders: int
     """With a touchpoint; at most the number that training needs."""
     is_on: bool

@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
@@ -45,6 +46,12 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host to its addresses. Raises OSError."""
 
 
+@cache
+def _public_trust() -> ssl.SSLContext:
+    """Return the certificates of public servers, which are read once per process."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class Egress:
     """The HTTP client, a context manager that keeps connections for later calls.
 
@@ -65,7 +72,7 @@ class Egress:
         self._seconds, self._most_bytes = seconds, most_bytes
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="names")
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpx2.create_ssl_context(trust_env=False),
+            ssl_context=tls or _public_trust(),
             max_connections=None,
             max_keepalive_connections=100,
             keepalive_expiry=30.0,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import cast
 
+from msgspec import Struct
 from opentelemetry.sdk.metrics.export import (
     AggregationTemporality,
     Histogram,
@@ -33,8 +34,7 @@ _UNKNOWN = cast("float", None)
 Labels = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class _Period:
+class _Period(Struct, frozen=True):
     """The time that a metric covers, in nanoseconds since 1970."""
 
     began: int

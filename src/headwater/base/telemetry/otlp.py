@@ -10,8 +10,9 @@ import os
 import socket
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
+
+from msgspec import Struct
 
 from headwater import __version__
 from headwater.base.settings import SettingError
@@ -22,8 +23,7 @@ PROTOCOL = "http/protobuf"
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
-@dataclass(frozen=True)
-class Signals:
+class Signals(Struct, frozen=True):
     traces: bool
     metrics: bool
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.basis import CONVERTING, NEW, MadeOf
@@ -16,8 +16,7 @@ from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spend import CostReport
 
 
-@dataclass(frozen=True)
-class CostColumn:
+class CostColumn(Struct, frozen=True):
     figure: str
     """An attribute of CostFigures, or what `get_figure` computes."""
     title: str

@@ -5,10 +5,10 @@ line of unassigned spend.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -72,15 +72,13 @@ _GROUP = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class AdHeadline:
+class AdHeadline(Struct, frozen=True):
     column: CostColumn
     value: Figure
     change: Change | None
 
 
-@dataclass(frozen=True)
-class AdsContent:
+class AdsContent(Struct, frozen=True):
     now: CostReport
     table: Table
     unpaid: int

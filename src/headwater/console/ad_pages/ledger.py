@@ -5,13 +5,13 @@ days can be deleted after typing their number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -91,8 +91,7 @@ class StoredSpend(msgspec.Struct, frozen=True):
         return self.date, self.platform, self.currency, tuple(ids), self.country or ""
 
 
-@dataclass(frozen=True)
-class LedgerSums:
+class LedgerSums(Struct, frozen=True):
     """Sums of rows, each part counted once."""
 
     pieces: Mapping[tuple[Any, ...], SpendPart]
@@ -111,8 +110,7 @@ class LedgerSums:
         return part_of_row is None or part_of_row.is_remainder
 
 
-@dataclass(frozen=True)
-class LedgerPage:
+class LedgerPage(Struct, frozen=True):
     rows: Sequence[StoredSpend]
     chosen: SpendDeletion
     """Number and days of the selected rows."""

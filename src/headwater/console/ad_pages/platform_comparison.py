@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -46,8 +47,7 @@ _GROSS = ("kind:order", "kind:conversion", "kind:upsell")
 """Events of every kind but refunds."""
 
 
-@dataclass(frozen=True)
-class ComparisonRow:
+class ComparisonRow(Struct, frozen=True):
     step: StepReason | None
     """None for a total."""
     title: str
@@ -60,8 +60,7 @@ class ComparisonRow:
         return Fraction(self.count.conversions)
 
 
-@dataclass(frozen=True)
-class ComparisonPage:
+class ComparisonPage(Struct, frozen=True):
     platforms: tuple[str, ...]
     """With spend in the period, most first."""
     result: ComparisonResult | None

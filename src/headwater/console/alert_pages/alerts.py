@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from headwater.alerts.history import AlertRow, StepRow, acknowledge, list_history, list_steps
@@ -23,8 +23,7 @@ LISTED = 50
 _SHARES = (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED)
 
 
-@dataclass(frozen=True)
-class ListedAlert:
+class ListedAlert(Struct, frozen=True):
     row: AlertRow
     steps: list[StepRow]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -74,8 +74,7 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Since:
+class Since(Struct, frozen=True):
     """The start of the change period."""
 
     start: ReportSnapshot | datetime

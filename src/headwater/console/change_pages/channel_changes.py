@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -42,16 +42,14 @@ def list_tabs(page: ReportPage) -> list[tuple[str, str, bool]]:
     return [(name, page.view.link(path), path == page.path) for name, path in tabs]
 
 
-@dataclass(frozen=True)
-class ChangeRow:
+class ChangeRow(Struct, frozen=True):
     title: str
     change: SalesChange
     behind: ReportView | None
     """The view with only this channel's credit; None if it has none."""
 
 
-@dataclass(frozen=True)
-class ChangesContent:
+class ChangesContent(Struct, frozen=True):
     current: ReportResult
     previous: ReportResult
     changes: ChannelChanges

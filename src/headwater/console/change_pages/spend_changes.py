@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -53,8 +53,7 @@ _IN_ROWS = ("spend", "credited_revenue", "roas")
 _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")
 
 
-@dataclass(frozen=True)
-class SpendChangesPage:
+class SpendChangesPage(Struct, frozen=True):
     report: SpendChangeReport
     columns: Sequence[CostColumn]
 

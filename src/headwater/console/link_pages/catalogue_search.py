@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from headwater.sources.catalogue import PAID_OTHER, SOURCES, find_channel
 from headwater.sources.clicks import ADS, LINKS
@@ -13,8 +14,7 @@ from headwater.sources.titles import format_title
 from headwater.sources.vocabulary import ALIASES, choose_source
 
 
-@dataclass(frozen=True)
-class ListedSource:
+class ListedSource(Struct, frozen=True):
     key: str
     title: str
     channel: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.suggestions import Names
@@ -41,8 +42,7 @@ LONGEST_CELL = 32 * 1024
 """Maximum characters of a cell, twice the longest address."""
 
 
-@dataclass(frozen=True)
-class SheetRow:
+class SheetRow(Struct, frozen=True):
     """A table row, starting at `line` of the text."""
 
     line: int
@@ -54,8 +54,7 @@ class SheetRow:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class LinkSheet:
+class LinkSheet(Struct, frozen=True):
     rows: Sequence[SheetRow] = ()
     problem: str = ""
 

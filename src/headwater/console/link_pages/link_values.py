@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all
@@ -22,8 +22,7 @@ _FIELDS = ("campaign", "adset", "ad", "keyword", "address")
 _TAGS = frozenset({"utm_source", "utm_medium"})
 
 
-@dataclass(frozen=True)
-class LatestValues:
+class LatestValues(Struct, frozen=True):
     """Values by link builder field, latest first."""
 
     by_field: dict[str, list[str]] = field(default_factory=dict[str, list[str]])

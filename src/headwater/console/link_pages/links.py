@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -43,8 +43,7 @@ TITLES = {
 NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
 
 
-@dataclass(frozen=True)
-class LinkForm:
+class LinkForm(Struct, frozen=True):
     values: dict[str, str]
     query: str
     errors: Errors
@@ -62,8 +61,7 @@ class LinkForm:
         return bool(self.address and self.values["source"]) and not self.errors
 
 
-@dataclass(frozen=True)
-class BuiltLink:
+class BuiltLink(Struct, frozen=True):
     text: str
     visit: VisitExplanation
     notes: list[str]

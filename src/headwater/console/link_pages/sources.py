@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -41,8 +41,7 @@ _FIELDS = ("name", "source", "network", "spellings", "platform")
 TESTED = {"url": "address", "referrer": "referrer"}
 
 
-@dataclass(frozen=True)
-class AddressTest:
+class AddressTest(Struct, frozen=True):
     url: str = ""
     referrer: str = ""
     find: str = ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headwater.console.live_pages.arrivals import Arrival
 from headwater.console.people_pages.origin import SENDERS
@@ -37,8 +38,7 @@ _REJECTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class ArrivalLine:
+class ArrivalLine(Struct, frozen=True):
     """A line of the page. Its texts are untrusted."""
 
     key: str

@@ -9,11 +9,12 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
+from msgspec import Struct, field
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
@@ -44,8 +45,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """An arrived item. `values` are its row's, by column."""
 
     kind: str
@@ -54,8 +54,7 @@ class Arrival:
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Minute:
+class Minute(Struct, frozen=True):
     start: datetime
     views: int
     events: int
@@ -65,8 +64,7 @@ class Minute:
         return self.views + self.events
 
 
-@dataclass(frozen=True)
-class ArrivalsSnapshot:
+class ArrivalsSnapshot(Struct, frozen=True):
     """Arrivals within MINUTES before `until`."""
 
     until: datetime

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from obstore.exceptions import BaseError
 from starlette.responses import Response
 
@@ -52,8 +52,7 @@ REFUSED_PAGE = 1000
 GONE = "The uploaded file no longer exists. Cancel the import, and upload the file again."
 
 
-@dataclass(frozen=True)
-class FileHead:
+class FileHead(Struct, frozen=True):
     columns: Sequence[str] = ()
     rows: Sequence[FileRow] = ()
     problem: str | None = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
@@ -52,8 +52,7 @@ USUAL_FIELDS = (
 )
 
 
-@dataclass(frozen=True)
-class MappingRow:
+class MappingRow(Struct, frozen=True):
     """A topic's event or a field's expression, with its errors."""
 
     key: str

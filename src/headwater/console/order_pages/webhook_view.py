@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.console.visits import PageVisit
@@ -39,8 +39,7 @@ STATUSES = {
 }
 
 
-@dataclass(frozen=True)
-class OutcomeView:
+class OutcomeView(Struct, frozen=True):
     """The outcome of a body, in words."""
 
     status: Status

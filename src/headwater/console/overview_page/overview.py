@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -41,8 +42,7 @@ MOST_CHANGES = 3
 STACK = "stack"
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(Struct, frozen=True):
     report: ReportResult
     costs: CostReport | None
     """None with filters that spend lacks."""

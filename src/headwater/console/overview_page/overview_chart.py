@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.console.overview_page.tiles import Tile, TileKind
 from headwater.console.report_pages import figures
@@ -25,8 +26,7 @@ ACCENT, NO_COLOUR = 8, -1
 _Values = Mapping[str, Figure]
 
 
-@dataclass(frozen=True)
-class ChartStep:
+class ChartStep(Struct, frozen=True):
     title: str
     text: str
     """The figure, the former one and the best channels, for a tooltip."""
@@ -35,22 +35,19 @@ class ChartStep:
     previous: Figure
 
 
-@dataclass(frozen=True)
-class Legend:
+class Legend(Struct, frozen=True):
     title: str
     colour: int
 
 
-@dataclass(frozen=True)
-class OverviewChart:
+class OverviewChart(Struct, frozen=True):
     drawn: BarChart
     steps: tuple[ChartStep, ...]
     legend: tuple[Legend, ...]
     has_previous: bool
 
 
-@dataclass(frozen=True)
-class _Numbers:
+class _Numbers(Struct, frozen=True):
     values: _Values
     previous: _Values
     channels: Mapping[str, _Values]

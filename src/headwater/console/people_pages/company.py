@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from starlette.requests import Request
@@ -46,8 +46,7 @@ CONTACTS_AFTER = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class CompanyHead:
+class CompanyHead(Struct, frozen=True):
     id: int
     name: str
     domain: str | None
@@ -55,8 +54,7 @@ class CompanyHead:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class CompanyTotals:
+class CompanyTotals(Struct, frozen=True):
     """Counts up to MOST_EVENTS + 1, and the revenue of the counted events."""
 
     contacts: int
@@ -66,8 +64,7 @@ class CompanyTotals:
     currencies: str
 
 
-@dataclass(frozen=True)
-class CompanyContent:
+class CompanyContent(Struct, frozen=True):
     head: CompanyHead
     totals: CompanyTotals
     people: list[PersonRow]

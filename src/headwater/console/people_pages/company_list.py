@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from starlette.requests import Request
@@ -36,8 +36,7 @@ MOST = 1000
 """Maximum contacts and events counted for a company."""
 
 
-@dataclass(frozen=True)
-class CompanySummary:
+class CompanySummary(Struct, frozen=True):
     """A company with counts up to MOST, and the revenue of the counted events."""
 
     id: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 from starlette.requests import Request
@@ -55,8 +55,7 @@ IDENTIFIER_KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class ContactHead:
+class ContactHead(Struct, frozen=True):
     """Columns of a contact that the API doesn't show."""
 
     id: int
@@ -85,8 +84,7 @@ class ContactHead:
         return ", ".join(field for field in parts if field)
 
 
-@dataclass(frozen=True)
-class ErasureState:
+class ErasureState(Struct, frozen=True):
     id: int
     requested_at: datetime
     attempts: int
@@ -94,8 +92,7 @@ class ErasureState:
     erased_at: datetime | None
 
 
-@dataclass(frozen=True)
-class ContactContent:
+class ContactContent(Struct, frozen=True):
     head: ContactHead
     first_source: str | None
     """Title of the first touchpoint's source."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.basis import describe_no_credit
@@ -26,8 +27,7 @@ _AD = (
 )
 
 
-@dataclass(frozen=True)
-class PathTouch:
+class PathTouch(Struct, frozen=True):
     id: int
     at: datetime
     contact_id: int
@@ -44,15 +44,13 @@ class PathTouch:
         return format_title(self.source)
 
 
-@dataclass(frozen=True)
-class CreditCell:
+class CreditCell(Struct, frozen=True):
     credited: bool
     amount: Decimal | None
     """None without credit or an event amount."""
 
 
-@dataclass(frozen=True)
-class ModelColumn:
+class ModelColumn(Struct, frozen=True):
     """A model's column: cells in path order, and a total."""
 
     model: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 from psycopg.sql import SQL
@@ -52,8 +52,7 @@ queries = Queries(__name__, "event.sql")
 _OF_CONTACT, _OF_COMPANY = SQL("t.contact_id = e.contact_id"), SQL("t.company_id = e.company_id")
 
 
-@dataclass(frozen=True)
-class EventDetails:
+class EventDetails(Struct, frozen=True):
     """An event, its request and its contact."""
 
     id: int
@@ -89,8 +88,7 @@ class EventDetails:
     company_name: str | None
 
 
-@dataclass(frozen=True)
-class EventContent:
+class EventContent(Struct, frozen=True):
     event: EventDetails
     refunds: tuple[int, Decimal]
     """Number and total amount of its order's refunds."""

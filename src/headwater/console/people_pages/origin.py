@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from headwater.console.people_pages.credits import PathTouch
 from headwater.console.people_pages.path_view import PathView
@@ -24,8 +25,7 @@ SENDERS = {
 }
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """The touchpoints before and after an event, and whether its contact has a browser."""
 
     before_at: datetime | None
@@ -37,8 +37,7 @@ class Surroundings:
     has_page_views: bool
 
 
-@dataclass(frozen=True)
-class OriginAnswer:
+class OriginAnswer(Struct, frozen=True):
     """The answer, and a setting that would give credit."""
 
     question: str

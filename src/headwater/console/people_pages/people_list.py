@@ -6,11 +6,11 @@ Exact and prefix searches use an index. Parts of names come last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -37,8 +37,7 @@ _MOST_DIGITS = 18
 _EXACT = ("tracking_id", "trk_token", "fingerprint")
 
 
-@dataclass(frozen=True)
-class PersonRow:
+class PersonRow(Struct, frozen=True):
     id: int
     name: str | None
     email: str | None
@@ -55,16 +54,14 @@ class PersonRow:
     has_more_events: bool
 
 
-@dataclass(frozen=True)
-class CompanyRow:
+class CompanyRow(Struct, frozen=True):
     id: int
     name: str
     domain: str | None
     external_id: str | None
 
 
-@dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     people: list[PersonRow]
     companies: list[CompanyRow]
 

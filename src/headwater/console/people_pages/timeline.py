@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
@@ -39,8 +39,7 @@ _OF_CONTACT = ("events", "merges", "page_views", "touchpoints")
 _OF_COMPANY = ("events", "touchpoints")
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     items: list[dict[str, Any]]
     """Items with `kind, at` and the fields of their kind. Consecutive page views of a visit are one item of
     kind `visit`.

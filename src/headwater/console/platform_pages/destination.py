@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.responses import Response
 
@@ -50,8 +50,7 @@ FIRST = Parameter(name="from", kind=_DAY, description="The first day of the deli
 LAST = Parameter(name="to", kind=_DAY, description="The last day of the deliveries.")
 
 
-@dataclass(frozen=True)
-class DeliveryChoice:
+class DeliveryChoice(Struct, frozen=True):
     status: str | None = None
     reason: str | None = None
     first: date | None = None

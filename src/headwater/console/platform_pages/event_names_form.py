@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.console.forms import PostedForm
 from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
@@ -13,8 +14,7 @@ from headwater.forwarding.platforms.platform import Platform
 FIELD = "event_names."
 
 
-@dataclass(frozen=True)
-class NameField:
+class NameField(Struct, frozen=True):
     name: str
     event_name: str
     title: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.forwarding.deliveries.delivery_counts import DayCount, count_by_day
@@ -25,8 +25,7 @@ OUTCOMES = {
 """Segments of a bar from the bottom, with the statuses in each."""
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct, frozen=True):
     outcome: str
     x: int
     y: float
@@ -34,8 +33,7 @@ class Bar:
     text: str
 
 
-@dataclass(frozen=True)
-class OutcomeDays:
+class OutcomeDays(Struct, frozen=True):
     days: Sequence[date]
     counts: Mapping[tuple[date, str], int]
 

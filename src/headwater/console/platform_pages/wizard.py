@@ -5,10 +5,11 @@ A new destination is paused until a user starts it, so nothing is sent before th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -50,8 +51,7 @@ _NEW_PAGES = SpacePages("/platforms/connect/{platform}")
 _PAGES = SpacePages("/platforms/{destination_id}")
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(Struct, frozen=True):
     name: str
     settings: dict[str, Any]
     errors: Errors

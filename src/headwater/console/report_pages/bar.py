@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from msgspec import Struct
+
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.console.report_pages.credit_examples import EXAMPLES
 from headwater.console.report_pages.filter_names import NAMES, suggest_key
@@ -109,8 +111,7 @@ class Menu:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Struct, frozen=True):
     text: str
     link: str
     """The link that removes it."""
@@ -206,8 +207,7 @@ def _typed_groups(without: frozenset[str]) -> list[Group]:
     return [group for group in FILTER_GROUPS if not (of_events and group in OF_TOUCHES)]
 
 
-@dataclass(frozen=True)
-class ChoiceLinks:
+class ChoiceLinks(Struct, frozen=True):
     view: ReportView
     path: str
     also: Mapping[str, str | Sequence[str]]

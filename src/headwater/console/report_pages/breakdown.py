@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow
@@ -20,8 +21,7 @@ Place = tuple[str | None, ...]
 """Keys of a row and its parents, outermost first. None is the group without a value."""
 
 
-@dataclass(frozen=True)
-class BreakdownRow:
+class BreakdownRow(Struct, frozen=True):
     place: Place
     title: str
     row: ReportRow

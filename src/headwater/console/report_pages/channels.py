@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -45,16 +46,14 @@ CUSTOMER_COLUMNS = {
 """Titles by measure."""
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(Struct, frozen=True):
     about: HeadlineMeasure
     value: Figure
     change: Change | None
     points: str
 
 
-@dataclass(frozen=True)
-class ChannelContent:
+class ChannelContent(Struct, frozen=True):
     basis: Basis
     report: ReportResult
     headlines: tuple[Headline, ...]

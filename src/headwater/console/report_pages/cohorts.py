@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import partial
 
 from markupsafe import Markup
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -76,8 +77,7 @@ class SharedCohortView(SharedView, CohortView):
     """A shared page's choices; it has no links."""
 
 
-@dataclass(frozen=True)
-class CohortCell:
+class CohortCell(Struct, frozen=True):
     text: Markup
     shade: int
     """0 to SHADES, relative to the largest figure."""
@@ -85,16 +85,14 @@ class CohortCell:
     complete: bool
 
 
-@dataclass(frozen=True)
-class CohortRow:
+class CohortRow(Struct, frozen=True):
     cohort: Cohort
     title: str
     new: str
     cells: tuple[CohortCell, ...]
 
 
-@dataclass(frozen=True)
-class KeyRow:
+class KeyRow(Struct, frozen=True):
     of: CohortGroup
     title: str
     opens: str
@@ -102,8 +100,7 @@ class KeyRow:
     """Why its spend is missing or 0."""
 
 
-@dataclass(frozen=True)
-class CohortTable:
+class CohortTable(Struct, frozen=True):
     report: CohortResult
     rows: tuple[CohortRow, ...]
     keys: tuple[KeyRow, ...]

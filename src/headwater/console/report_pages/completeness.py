@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,8 +26,7 @@ from headwater.spaces.models import Space
 _NOT_HERE = frozenset({"compare"})
 
 
-@dataclass(frozen=True)
-class CompletenessNote:
+class CompletenessNote(Struct, frozen=True):
     """Completeness in a sentence, and where incomplete days begin in a daily chart."""
 
     sentence: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.charts.charts import Series, StackedChart, sparkline, stacked
@@ -22,8 +23,7 @@ MOST_DAYS, MOST_WEEKS = 92, 57
 """The longest daily and weekly chart."""
 
 
-@dataclass(frozen=True)
-class CourseStep:
+class CourseStep(Struct, frozen=True):
     """A time bucket, one row of the chart's table."""
 
     title: str
@@ -34,8 +34,7 @@ class CourseStep:
     """The comparison period's value; None without one."""
 
 
-@dataclass(frozen=True)
-class CourseChart:
+class CourseChart(Struct, frozen=True):
     chart: StackedChart
     bands: tuple[str, ...]
     steps: tuple[CourseStep, ...]

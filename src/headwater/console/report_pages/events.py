@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -75,8 +76,7 @@ class ListChoices:
         return {name: value if isinstance(value, str) else [*value] for name, value in values.items()}
 
 
-@dataclass(frozen=True)
-class EventList:
+class EventList(Struct, frozen=True):
     page: CreditList
     addresses: Mapping[int, str]
     """E-mail addresses of contacts without a name."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -68,8 +68,7 @@ _ORDER = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class ModelChoices:
+class ModelChoices(Struct, frozen=True):
     models: tuple[str, ...] = USUAL
     base: str = USUAL[0]
     group: Group = Group.CHANNEL
@@ -102,8 +101,7 @@ class ModelChoices:
         return cls(models, base, Group(group or "channel"), order or "disagreement")
 
 
-@dataclass(frozen=True)
-class ComparedRow:
+class ComparedRow(Struct, frozen=True):
     title: str
     row: ReportRow
     only: tuple[str, ...]
@@ -118,8 +116,7 @@ class ComparedRow:
         return tuple(amount - self.amounts[0] for amount in self.amounts)
 
 
-@dataclass(frozen=True)
-class ModelComparison:
+class ModelComparison(Struct, frozen=True):
     basis: Basis
     choices: ModelChoices
     report: ReportResult

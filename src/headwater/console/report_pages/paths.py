@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -54,8 +55,7 @@ REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
 """Filters that select events with a touchpoint in the window."""
 
 
-@dataclass(frozen=True)
-class PathRow:
+class PathRow(Struct, frozen=True):
     """A group of events, and the filters that select it."""
 
     only: tuple[str, ...]
@@ -66,8 +66,7 @@ class PathRow:
     more: int = 0
 
 
-@dataclass(frozen=True)
-class SourceMatrix:
+class SourceMatrix(Struct, frozen=True):
     """First by last source, for the most frequent ones."""
 
     firsts: tuple[str, ...]
@@ -78,8 +77,7 @@ class SourceMatrix:
     most: int
 
 
-@dataclass(frozen=True)
-class PathsContent:
+class PathsContent(Struct, frozen=True):
     report: PathResult
     conversions: str
     """A plural noun: orders, leads."""

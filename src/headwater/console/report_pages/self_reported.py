@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,8 +39,7 @@ MOST_UNREAD = 20
 _NOT_HERE = frozenset({"compare"})
 
 
-@dataclass(frozen=True)
-class SelfReportedRow:
+class SelfReportedRow(Struct, frozen=True):
     """A self-reported source, and the clicked sources with the most credit for its conversions."""
 
     key: str | None
@@ -53,8 +52,7 @@ class SelfReportedRow:
         return format_title(self.key) if self.key else "Not asked, or no answer"
 
 
-@dataclass(frozen=True)
-class SelfReportedContent:
+class SelfReportedContent(Struct, frozen=True):
     basis: Basis
     report: ReportResult
     rows: list[SelfReportedRow]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from starlette.responses import Response
@@ -32,8 +32,7 @@ ROUTES = SpacePages("/share-links")
 _CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True)
 
 
-@dataclass(frozen=True)
-class ShareLink:
+class ShareLink(Struct, frozen=True):
     id: int
     name: str
     page: str
@@ -49,8 +48,7 @@ class ShareLink:
         return f"{self.page}?{self.query}" if self.query else self.page
 
 
-@dataclass(frozen=True)
-class SharedPage:
+class SharedPage(Struct, frozen=True):
     space_id: int
     id: int
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.alerts.notifications.models import ReportTable
@@ -29,8 +29,7 @@ from headwater.reports.query import FigureColumn, Measure, ReportQuery
 from headwater.reports.questions.report import answer_report, report_csv
 
 
-@dataclass(frozen=True)
-class EventReport:
+class EventReport(Struct, frozen=True):
     basis: Basis
     query: ReportQuery
     columns: tuple[Measure, ...]

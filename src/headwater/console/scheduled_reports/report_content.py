@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from headwater.alerts.notifications.models import ReportTable
 from headwater.console.report_pages import figures
@@ -25,8 +25,7 @@ LONGEST_KEY = 60
 View = TypeVar("View", bound=ReportView)
 
 
-@dataclass(frozen=True)
-class SentPage:
+class SentPage(Struct, frozen=True):
     """The choices of a page when it is sent."""
 
     space: Space
@@ -40,8 +39,7 @@ class SentPage:
         return view.changed(period=self.period, start_date="", end_date="") if self.period else view
 
 
-@dataclass(frozen=True)
-class ReportContent:
+class ReportContent(Struct, frozen=True):
     totals: Sequence[str]
     """The first one is the headline."""
     terms: str

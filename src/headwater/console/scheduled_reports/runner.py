@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -70,8 +70,7 @@ async def _claim(
     return await fetch_optional(cursor, queries["claim"], values)
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     at: datetime
     error: str | None
     again: datetime | None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from headwater.http.inputs.timerange import first_instant
 
@@ -23,8 +24,7 @@ class Cadence(StrEnum):
     MONTHLY = "monthly"
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     cadence: Cadence
     weekdays: tuple[int, ...]
     """Of weekly reports, 0 is Monday. Monthly ones are sent on the first."""

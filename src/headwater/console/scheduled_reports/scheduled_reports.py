@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import calendar
 import re
-from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -28,8 +28,7 @@ KEEPS_PERIOD = "/cohorts"
 """The page whose period selects first orders instead of figures."""
 
 
-@dataclass(frozen=True)
-class ScheduledReport:
+class ScheduledReport(Struct, frozen=True):
     """A view of a report page with its times and channels."""
 
     id: int
@@ -65,8 +64,7 @@ class ScheduledReport:
         return self.schedule.period_words(moment.astimezone(zone).date())
 
 
-@dataclass(frozen=True)
-class NewReport:
+class NewReport(Struct, frozen=True):
     name: str
     page: str
     query: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headwater.alerts.problems import Alert
 from headwater.alerts.quality.models import Finding, FindingKind
 from headwater.alerts.rules import OF_FIGURES, TEXTS, Rule
 
 
-@dataclass(frozen=True)
-class RemedyPlace:
+class RemedyPlace(Struct, frozen=True):
     label: str
     end: str
 

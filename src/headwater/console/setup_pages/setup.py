@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from starlette.responses import Response
@@ -35,8 +36,7 @@ ENOUGH = Fraction(4, 5)
 """The share of orders that should have a visit, and an e-mail address."""
 
 
-@dataclass(frozen=True)
-class Day:
+class Day(Struct, frozen=True):
     day: date
     events: int
 
@@ -55,8 +55,7 @@ class Event:
     """The event's currency, or the Space's."""
 
 
-@dataclass(frozen=True)
-class SpaceStatus:
+class SpaceStatus(Struct, frozen=True):
     waiting: int
     """Events accepted and not yet processed."""
     lag_seconds: float

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -20,16 +20,14 @@ MOST_VIEWS = 10_000
 MOST_ORIGINS = 500
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     origin: str | None
     seen_at: datetime
     views: int
     looked_at: int
 
 
-@dataclass(frozen=True)
-class SiteActivity:
+class SiteActivity(Struct, frozen=True):
     seen_at: datetime | None
     views: int
     """In 24 hours."""

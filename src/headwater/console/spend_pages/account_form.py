@@ -5,11 +5,12 @@ account is saved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -57,8 +58,7 @@ ANYWAY = "anyway"
 """The field that saves an account that the platform refused."""
 
 
-@dataclass(frozen=True)
-class TypedAccount:
+class TypedAccount(Struct, frozen=True):
     name: str
     settings: dict[str, Any]
     errors: Errors

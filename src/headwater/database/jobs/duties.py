@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from psycopg import Connection
 
 Waiting = Callable[[Connection[Any]], list[int]]
@@ -18,8 +18,7 @@ SCARCE_SECONDS = 0.25
 """Pause of rare work that no page waits for."""
 
 
-@dataclass(frozen=True)
-class Duty:
+class Duty(Struct, frozen=True):
     """A kind of work, done for one Space at a time in a transaction."""
 
     waiting: Waiting

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from headwater.http.inputs.fields import FieldType, is_blank, written
 from headwater.http.inputs.parameters import Input, Parameter
@@ -34,8 +35,7 @@ def end_day(description: str, *, required: bool = False) -> Parameter[date]:
     return Parameter(name="end_date", required=required, kind=DAY, description=description)
 
 
-@dataclass(frozen=True)
-class DateRange:
+class DateRange(Struct, frozen=True):
     """The first and last second of a range, both included."""
 
     start: Parameter[datetime]

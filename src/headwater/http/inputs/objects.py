@@ -6,9 +6,10 @@ Every error is recorded under its field's path, such as `emails.0`, so one answe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.fields import FieldType, Schema
@@ -103,8 +104,7 @@ def array_of(
     return FieldType({"type": "array", **bounds, "maxItems": limit, "items": item.schema}, read)
 
 
-@dataclass(frozen=True)
-class Property:
+class Property(Struct, frozen=True):
     """A member of an object."""
 
     kind: FieldType[Any]

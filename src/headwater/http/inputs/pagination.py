@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 from psycopg.sql import SQL
 
 from headwater.http.answers import DataPage
@@ -57,8 +58,7 @@ PER_PAGE = page_size(1000)
 PAGE_DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
 
 
-@dataclass(frozen=True)
-class Cursors:
+class Cursors(Struct, frozen=True):
     signing_key: bytes
     space_id: int
     endpoint: str
@@ -190,8 +190,7 @@ def day_bounds(position: Position | None) -> dict[str, Any]:
     return bounds | {f"{end}_day": day, end: position.key[1]}
 
 
-@dataclass(frozen=True)
-class PageLink:
+class PageLink(Struct, frozen=True):
     """A list's address, query and cursors, for links to other pages."""
 
     url: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import months_after, months_between
@@ -36,8 +37,7 @@ class CalendarUnit(StrEnum):
 _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
 
-@dataclass(frozen=True)
-class DateSpan:
+class DateSpan(Struct, frozen=True):
     """Complete days, both ends included."""
 
     first: date

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.events.accepted import EVENT_NAMES_IN_WORDS
 from headwater.http.errors import Errors, Invalid
@@ -25,8 +27,7 @@ from headwater.spaces.models import Space
 _MAX_LISTED_COLUMNS = 30
 
 
-@dataclass(frozen=True)
-class FileSample:
+class FileSample(Struct, frozen=True):
     kind: str
     space: Space
     header: Sequence[str]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import Columns
@@ -16,8 +17,7 @@ from headwater.intake.imports.kinds import KINDS, ImportKind
 from headwater.intake.imports.spend import read_table
 
 
-@dataclass(frozen=True)
-class FileReading:
+class FileReading(Struct, frozen=True):
     source: RowSource
     columns: Columns
     notation: Notation

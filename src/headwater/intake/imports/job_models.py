@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
+
 from headwater.intake.imports.formats.columns import Columns, read_choices
 from headwater.intake.imports.formats.dialects import Dialect
 from headwater.intake.imports.formats.notation import Notation
@@ -47,8 +49,7 @@ def make_defaults(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
     return {AS_OF: uploaded_at.isoformat()} if AS_OF in KINDS[kind].fields else {}
 
 
-@dataclass(frozen=True)
-class ImportJob:
+class ImportJob(Struct, frozen=True):
     id: int
     kind: str
     """A key of KINDS."""
@@ -91,8 +92,7 @@ class ImportJob:
         return make_defaults(self.kind, self.created_at)
 
 
-@dataclass(frozen=True)
-class ClaimedImport:
+class ClaimedImport(Struct, frozen=True):
     """An import leased by this process."""
 
     space_id: int
@@ -115,8 +115,7 @@ class ClaimedImport:
         return self.status == "checking"
 
 
-@dataclass(frozen=True)
-class RefusedRow:
+class RefusedRow(Struct, frozen=True):
     row: int
     line: int
     reason: str

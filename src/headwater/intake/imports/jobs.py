@@ -4,11 +4,11 @@ killed, another continues after the last stored chunk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
@@ -43,8 +43,7 @@ LEFT = "The file was not imported within a day, so it was removed. Upload it aga
 CHANGED = "The import has changed. Reload its page."
 
 
-@dataclass(frozen=True)
-class FormerImport:
+class FormerImport(Struct, frozen=True):
     """An earlier import of the same file with the same settings."""
 
     rows_done: int

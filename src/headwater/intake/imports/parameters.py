@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.http.inputs.fields import FieldType, one_of, text_up_to
@@ -82,8 +83,7 @@ ENCODING = Parameter(
 )
 
 
-@dataclass(frozen=True)
-class ImportRequest:
+class ImportRequest(Struct, frozen=True):
     name: str
     choices: FileChoices
     constants: dict[str, str]

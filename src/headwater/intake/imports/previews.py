@@ -6,11 +6,11 @@ import io
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.http.errors import Invalid
@@ -28,8 +28,7 @@ _UNSEEN = frozenset({"do_not_capi", "place"})
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-@dataclass(frozen=True)
-class PreviewRow:
+class PreviewRow(Struct, frozen=True):
     line: int
     values: dict[str, str | datetime]
     problem: str | None = None

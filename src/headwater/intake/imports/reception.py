@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
 from obstore.exceptions import BaseError
 from psycopg import AsyncConnection
 
@@ -28,8 +29,7 @@ Finish = Callable[[AsyncConnection], Awaitable[None]]
 """Runs in the transaction that queues the import."""
 
 
-@dataclass(frozen=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file about to arrive; its job exists."""
 
     space_id: int

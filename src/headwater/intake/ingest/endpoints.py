@@ -8,12 +8,11 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import structlog
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 from psycopg.errors import DatabaseError
 
@@ -144,8 +143,7 @@ class TrackEndpoint(KeyedEndpoint):
         return HttpResponse(202, _encode(answer), headers)
 
 
-@dataclass(frozen=True)
-class BatchItems:
+class BatchItems(Struct, frozen=True):
     """The kind of items in a batch."""
 
     name: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -24,8 +24,7 @@ CAUSES = {
 }
 
 
-@dataclass(frozen=True)
-class LoggedMerge:
+class LoggedMerge(Struct, frozen=True):
     id: int
     merged_at: datetime
     merged_id: int

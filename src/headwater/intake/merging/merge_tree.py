@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headwater.people.companies.assignment import Companies, Company
 from headwater.people.contacts.profiles import COMPANY, DETAILS, Profile
@@ -12,8 +13,7 @@ from headwater.people.contacts.profiles import COMPANY, DETAILS, Profile
 _COLUMNS = frozenset({*DETAILS, COMPANY} - {"location"})
 
 
-@dataclass(frozen=True)
-class MergeInForce:
+class MergeInForce(Struct, frozen=True):
     """A logged merge that isn't undone."""
 
     id: int
@@ -56,8 +56,7 @@ class MergeTree:
         return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
 
 
-@dataclass(frozen=True)
-class UnmergeChanges:
+class UnmergeChanges(Struct, frozen=True):
     """Changes to the former survivors."""
 
     profiles: list[Profile] = field(default_factory=list[Profile])

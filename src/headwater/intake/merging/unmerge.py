@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -54,8 +55,7 @@ class UnmergeResult:
     hits: int
 
 
-@dataclass(frozen=True)
-class UnmergeWork:
+class UnmergeWork(Struct, frozen=True):
     space_id: int
     split: ContactSplit
     tree: MergeTree

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Meta, Raw, Struct, field
 
 from headwater.events.browsing.accepted import COOKIES, AcceptedLanding
 from headwater.events.browsing.agents import Agent
@@ -30,8 +29,7 @@ _LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{1,8}){0,4})")
 _encode = msgspec.json.encode
 
 
-@dataclass(frozen=True, kw_only=True)
-class BrowserReport:
+class BrowserReport(Struct, frozen=True, kw_only=True):
     """Fields that apply to all items."""
 
     token: str | None = None
@@ -157,8 +155,7 @@ def _subtag(text: str) -> str:
     return text.title() if len(text) == 4 else text.lower()
 
 
-@dataclass(frozen=True)
-class Browser:
+class Browser(Struct, frozen=True):
     token: str | None
     fingerprint: str | None
     ip: str | None

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 from prometheus_client import Counter
 
 from headwater.base.telemetry.counters import make_counter
@@ -56,8 +55,7 @@ refused = make_counter(
 Headers = dict[bytes, bytes]
 
 
-@dataclass(frozen=True)
-class ItemResults:
+class ItemResults(Struct, frozen=True):
     results: list[dict[str, Any]]
     rows: Sequence[bytes]
     kinds: Sequence[str]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Meta, Raw, Struct
 
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
@@ -67,8 +66,7 @@ _Person: Any = msgspec.defstruct(
 )
 
 
-@dataclass(frozen=True)
-class _KeyAndTime:
+class _KeyAndTime(Struct, frozen=True):
     key: str
     occurred_at: int
 

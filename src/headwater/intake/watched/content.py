@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urljoin
+
+from msgspec import Struct
 
 from headwater.base.egress.access_tokens import HttpSender
 from headwater.base.egress.answers import join_error_texts
@@ -30,8 +31,7 @@ _EXCERPT_BYTES = 4096
 TOO_LARGE = f"The file has more than {MOST_BYTES // 1_000_000} MB."
 
 
-@dataclass(frozen=True)
-class ContentSource:
+class ContentSource(Struct, frozen=True):
     """Where files are fetched from."""
 
     sender: HttpSender
@@ -39,8 +39,7 @@ class ContentSource:
     """Has a folder for each Space; None if local files are not allowed."""
 
 
-@dataclass(frozen=True)
-class FileAccess:
+class FileAccess(Struct, frozen=True):
     """What is needed to fetch one file."""
 
     space_id: int

@@ -11,11 +11,11 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.base.failpoints import failpoint
@@ -48,8 +48,7 @@ REPEATABLE = frozenset(name for name, kind in KINDS.items() if kind.taken == "st
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class FetchServices:
+class FetchServices(Struct, frozen=True):
     """What fetches share."""
 
     database: Database

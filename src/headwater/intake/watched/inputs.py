@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.account_settings import (
     LONGEST_NAME,
@@ -55,8 +57,7 @@ class WatchedFileValues:
     secrets: dict[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class WatchedFileSettings:
+class WatchedFileSettings(Struct, frozen=True):
     request: ImportRequest
     region: str
 

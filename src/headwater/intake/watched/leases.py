@@ -5,10 +5,10 @@ A killed process's lease expires; a slow process finds another token and stores 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -24,8 +24,7 @@ LONGEST_MESSAGE = 1_000
 MOST_DUE = 500
 
 
-@dataclass(frozen=True)
-class FileLease:
+class FileLease(Struct, frozen=True):
     key: AccountKey
     token: UUID
 
@@ -38,8 +37,7 @@ class FileLease:
         }
 
 
-@dataclass(frozen=True)
-class LeasedFile:
+class LeasedFile(Struct, frozen=True):
     kind: str
     name: str
     address: str

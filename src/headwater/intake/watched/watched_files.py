@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -24,8 +24,7 @@ MOST = 50
 """Per Space."""
 
 
-@dataclass(frozen=True)
-class WatchedFileRow:
+class WatchedFileRow(Struct, frozen=True):
     id: int
     kind: str
     """A key of the kinds of import."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
 
 from jmespath.exceptions import IncompleteExpressionError, JMESPathError, ParseError
 from jmespath.parser import Parser
+from msgspec import Struct
 
 from headwater.http.inputs.fields import is_blank
 from headwater.intake.webhooks.functions import FUNCTIONS
@@ -38,8 +38,7 @@ _EXACT_DIGITS = 15
 _TOO_DEEP = "is nested too deeply."
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     _tree: Node
     _headers: frozenset[str]
 

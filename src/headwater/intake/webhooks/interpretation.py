@@ -5,10 +5,11 @@ between.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.http.errors import Errors, Invalid
@@ -43,8 +44,7 @@ NOBODY = "The order, or its buyer, is not known."
 _LONGEST_QUOTED = 80
 
 
-@dataclass(frozen=True)
-class EventDraft:
+class EventDraft(Struct, frozen=True):
     topic: str
     event_name: str | None
     """None for a pure refund."""

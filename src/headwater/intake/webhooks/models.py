@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.refunds.reports import AcceptedRefund
 
@@ -40,8 +42,7 @@ class Webhook:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class ReadContext:
+class ReadContext(Struct, frozen=True):
     type: str
     settings: WebhookSettings
 
@@ -55,8 +56,7 @@ class WebhookRequest:
     """Unix seconds."""
 
 
-@dataclass(frozen=True)
-class MappingInput:
+class MappingInput(Struct, frozen=True):
     """The body and headers that expressions read."""
 
     body: Any
@@ -103,8 +103,7 @@ class Delivery:
     body: str | None
 
 
-@dataclass(frozen=True)
-class DeliverySummary:
+class DeliverySummary(Struct, frozen=True):
     """Counts of stored deliveries, and the latest one."""
 
     webhook_id: int

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
+
+from msgspec import Struct
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,24}(\.[0-9]{1,24})?")
 _LARGEST_EXPONENT = 30
@@ -51,8 +52,7 @@ def _make_list_test(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 _is_numbers, _is_texts = _make_list_test(is_number), _make_list_test(is_text)
 
 
-@dataclass(frozen=True)
-class ValueKind:
+class ValueKind(Struct, frozen=True):
     words: str
     fits: Callable[[Any], bool]
 
@@ -72,8 +72,7 @@ COMPARABLES = ValueKind(
 EXPRESSION = ValueKind("an expression after &", callable)
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     call: Callable[..., Any]
     takes: tuple[ValueKind, ...]
     least: int | None = None

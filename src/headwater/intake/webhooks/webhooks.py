@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
@@ -28,16 +28,14 @@ PATH = "/webhooks"
 SCOPE = "events:write"
 
 
-@dataclass(frozen=True)
-class NewWebhook:
+class NewWebhook(Struct, frozen=True):
     type: str
     name: str
     settings: WebhookSettings
     secret: str | None = None
 
 
-@dataclass(frozen=True)
-class WebhookName:
+class WebhookName(Struct, frozen=True):
     id: int
     type: str
     name: str
@@ -45,8 +43,7 @@ class WebhookName:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class ActiveWebhook:
+class ActiveWebhook(Struct, frozen=True):
     """A webhook authenticated by its token."""
 
     id: int

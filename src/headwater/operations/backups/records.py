@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -28,8 +29,7 @@ class Backup:
     verified_at: datetime | None
 
 
-@dataclass(frozen=True)
-class LatestBackup:
+class LatestBackup(Struct, frozen=True):
     made_at: datetime
     is_old: bool
     verified_at: datetime | None

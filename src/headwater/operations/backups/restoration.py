@@ -10,12 +10,12 @@ import shutil
 import subprocess
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from psycopg import Connection
 
 from headwater.attribution.history.revisions import begin_era
@@ -58,15 +58,13 @@ Progress = Callable[[int], object]
 """Receives the bytes of the dump read so far."""
 
 
-@dataclass(frozen=True)
-class Sealed:
+class Sealed(Struct, frozen=True):
     destinations: int
     webhooks: int
     sites: int
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     migrated: list[str]
     erased: int
     """Erasures requested since the backup, and carried out again."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headwater.operations.terminal.tables import align, plain_text, to_text
 
@@ -15,8 +16,7 @@ Output = Row | Sequence[Row] | str
 """An object, a list of objects, or a formatted text."""
 
 
-@dataclass(frozen=True)
-class Noted:
+class Noted(Struct, frozen=True):
     result: Output
     note: str
 

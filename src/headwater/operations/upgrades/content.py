@@ -4,10 +4,10 @@ sequence, role, policy, index, constraint, trigger, function and extension.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from psycopg.sql import SQL, Identifier
 
 from headwater.database.queries import Queries, fetch_row
@@ -22,8 +22,7 @@ PASSING = {"clock_off", "clock_set_back", "old_backup", "postgresql_behind"}
 queries = Queries(__name__, "upgrades.sql")
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     tables: dict[str, str]
     objects: dict[str, str]
     configured: dict[str, str]

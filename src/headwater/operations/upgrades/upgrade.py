@@ -16,10 +16,10 @@ import shutil
 import subprocess
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from msgspec import Struct
 
 from headwater.base.failpoints import failpoint
 from headwater.base.files import sync_directory
@@ -49,8 +49,7 @@ Progress = Callable[[str], object]
 """Receives a sentence about the step that begins."""
 
 
-@dataclass(frozen=True)
-class Upgraded:
+class Upgraded(Struct, frozen=True):
     before: int
     tables: int
     settings_left: list[str]

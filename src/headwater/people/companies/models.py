@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.timerange import TimeRange
 
 
-@dataclass(frozen=True)
-class ListCompanies:
+class ListCompanies(Struct, frozen=True):
     created: TimeRange
     per_page: int
     position: Position | None
     """None for the first page."""
 
 
-@dataclass(frozen=True)
-class CompanyChange:
+class CompanyChange(Struct, frozen=True):
     values: dict[str, str | None]
     """New values of `domain`, `external_id` and `name`. Absent columns stay."""

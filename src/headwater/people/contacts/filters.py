@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
 from headwater.http.decimals import number_pattern
@@ -31,8 +32,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
 _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 
-@dataclass(frozen=True)
-class DateContext:
+class DateContext(Struct, frozen=True):
     zone: ZoneInfo
     today: date
 
@@ -47,8 +47,7 @@ class BadMember(ValueError):
         self.member = member
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(Struct, frozen=True):
     sql: SQL
     read: Reader
 

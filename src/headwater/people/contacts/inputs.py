@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from headwater.http.inputs.emails import EMAIL
 from headwater.http.inputs.fields import REQUIRED, FieldType, integer, text_up_to, unless_blank
 from headwater.http.inputs.objects import Property, array_of, map_of, object_of, parse_body
@@ -16,8 +18,7 @@ MAX_ITEMS = 100
 CUSTOM_FIELDS = "custom_fields"
 
 
-@dataclass(frozen=True)
-class ContactValues:
+class ContactValues(Struct, frozen=True):
     """The contact values of a request. Absent values are not mentioned."""
 
     collections: dict[str, tuple[str, ...]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.contacts.filters import Condition
@@ -43,8 +45,7 @@ class ListContacts:
     """None for the first page."""
 
 
-@dataclass(frozen=True)
-class GetContact:
+class GetContact(Struct, frozen=True):
     labels: bool = False
     trk_tokens: bool = False
     events: bool = False
@@ -52,8 +53,7 @@ class GetContact:
     hits: bool = False
 
 
-@dataclass(frozen=True)
-class ListJourney:
+class ListJourney(Struct, frozen=True):
     direct: bool
     per_page: int
     position: Position | None = None

@@ -9,6 +9,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.attribution.trained_models.choice import ChosenModel
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
@@ -160,14 +162,12 @@ def _subtract(figure: Figure, subtrahend: Figure) -> Figure:
     return None if figure is None or subtrahend is None else change_between(figure, subtrahend).difference
 
 
-@dataclass(frozen=True)
-class ChangedRow:
+class ChangedRow(Struct, frozen=True):
     keys: tuple[GroupKey, ...]
     change: FigureChange
 
 
-@dataclass(frozen=True)
-class ChangedEvent:
+class ChangedEvent(Struct, frozen=True):
     event_id: int
     name: str
     at: datetime
@@ -183,8 +183,7 @@ class ChangedEvent:
     """Differences by group, largest first."""
 
 
-@dataclass(frozen=True)
-class CauseShare:
+class CauseShare(Struct, frozen=True):
     cause: ChangeCause
     events: int | None
     largest_events: tuple[ChangedEvent, ...] = ()

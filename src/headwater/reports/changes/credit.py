@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.history.past import PastReader, PastSpan
@@ -156,8 +157,7 @@ async def _load_trained_model(
     return trained_model
 
 
-@dataclass(frozen=True)
-class CreditChanges:
+class CreditChanges(Struct, frozen=True):
     planned: PeriodPlan
     """Under the later terms."""
     sums: ExplainedChange[PeriodSums]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from psycopg import AsyncConnection
 
@@ -45,8 +46,7 @@ AmountOf = Callable[[EventState], int | None]
 GroupOrder = Callable[[Keys, Figures], tuple[Fraction, list[str]]]
 
 
-@dataclass(frozen=True)
-class FormerAmounts:
+class FormerAmounts(Struct, frozen=True):
     """Amounts in the report's currency, at one snapshot's rates."""
 
     exchange: CurrencyExchange | None
@@ -160,8 +160,7 @@ class EventStates:
     """The current state, or the last one before deletion."""
 
 
-@dataclass(frozen=True)
-class CauseSums:
+class CauseSums(Struct, frozen=True):
     pieces: list[BatchSums]
     by_group: GroupSums
     """By group and event."""
@@ -169,8 +168,7 @@ class CauseSums:
     """By event, whether or not it has touches."""
 
 
-@dataclass(frozen=True)
-class ChangedEvents:
+class ChangedEvents(Struct, frozen=True):
     states: Mapping[int, EventStates]
     causes: Mapping[ChangeCause, Sequence[CauseSums]]
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from heapq import nlargest
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.history.revisions import ChangeCause
@@ -213,8 +214,7 @@ def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
     }
 
 
-@dataclass(frozen=True)
-class _Ledger:
+class _Ledger(Struct, frozen=True):
     sums: ExplainedChange[LedgerByKey]
     """By group key."""
     names: Mapping[str, str]
@@ -226,8 +226,7 @@ class _Ledger:
     """Platforms whose spend can't be assigned to one source."""
 
 
-@dataclass(frozen=True)
-class _ChangedSpend:
+class _ChangedSpend(Struct, frozen=True):
     """Spend at both snapshots in its original currencies, and the changes in between."""
 
     start: list[SpendPart]
@@ -335,8 +334,7 @@ def _subtract(figures: LedgerByKey, subtrahend: LedgerByKey) -> LedgerByKey:
     return {key: plus(figures.get(key, NOTHING), negated.get(key, NOTHING)) for key in {**figures, **negated}}
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """Spend and credit of one snapshot, or one cause's part."""
 
     spent: LedgerByKey

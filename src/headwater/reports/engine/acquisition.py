@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap
@@ -51,16 +52,14 @@ PAIRS = 1_000_000
 _NOBODY = -1
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(Struct, frozen=True):
     firsts: PathData
     """First orders with their windows."""
     events: IntArray
     """Rows of customer, second and amount."""
 
 
-@dataclass(frozen=True)
-class Observer:
+class Observer(Struct, frozen=True):
     conditions: EventConditions
     orders: FirstOrders
     acquired: range
@@ -80,8 +79,7 @@ class Observer:
         return Observation(firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False))
 
 
-@dataclass(frozen=True)
-class FollowedCustomers:
+class FollowedCustomers(Struct, frozen=True):
     paths: PathData
     """Events with an amount, by customer and month."""
     acquired: IntArray
@@ -172,8 +170,7 @@ def _follow_part(
     return FollowedCustomers(paths, acquired[places], since, buying)
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(Struct, frozen=True):
     planned: PeriodPlan
     customers: Customers
     firsts: Sequence[PathData]
@@ -181,8 +178,7 @@ class Observed:
     """Rows of customer, second and amount."""
 
 
-@dataclass(frozen=True)
-class ObservationPlan:
+class ObservationPlan(Struct, frozen=True):
     query: ReportQuery
     planned: PeriodPlan
     observer: Observer

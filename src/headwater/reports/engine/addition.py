@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.lookup import firsts
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
@@ -22,8 +22,7 @@ MOST_WEIGHED = 128_000
 """Weighted touches need twice the memory."""
 
 
-@dataclass(frozen=True)
-class BatchSums:
+class BatchSums(Struct, frozen=True):
     groups: GroupSums
     statuses: Mapping[str, GroupSums]
     """By model, keyed by index in STATUSES."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -13,6 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 from psycopg.sql import Composable
 
@@ -49,9 +51,8 @@ class Fingerprint:
             array = cast("NDArray[Any]", value)
             self._add_text(f"{array.dtype} {array.shape}")
             self._hash.update(np.ascontiguousarray(array).data)
-        elif is_dataclass(value):
-            parts = [getattr(value, field.name) for field in fields(value)]
-            self._add_all(type(value).__qualname__, parts)
+        elif isinstance(value, Struct) or is_dataclass(value):
+            self._add_all(type(value).__qualname__, _members(value))
         elif isinstance(value, Mapping):
             self._add_all("mapping", list(cast("Mapping[object, object]", value).items()))
         elif isinstance(value, frozenset):
@@ -77,6 +78,12 @@ class Fingerprint:
         self._hash.update(len(encoded).to_bytes(8) + encoded)
 
 
+def _members(value: Any) -> Sequence[object]:
+    if isinstance(value, Struct):
+        return astuple(value)
+    return [getattr(value, field.name) for field in fields(value)]
+
+
 class Subject(Protocol):
     """Summed up block by block."""
 
@@ -94,8 +101,7 @@ S = TypeVar("S", bound=Subject)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Addition(Generic[S, T]):
+class Addition(Struct, Generic[S, T], frozen=True):
     name: str
     add_up: Callable[[Sequence[S], PathData], Sequence[T]]
     nothing: T

@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.attribution.paths.lookup import NumberMap
@@ -83,8 +84,7 @@ class Completeness:
         return self.value / self.expected if self.expected > 0 else None
 
 
-@dataclass(frozen=True)
-class ArrivedFigures:
+class ArrivedFigures(Struct, frozen=True):
     """Figures by day and by age on arrival."""
 
     days: Sequence[date]
@@ -165,8 +165,7 @@ LONGEST_LAG = 90
 """Days to a touch's last conversions without a window."""
 
 
-@dataclass(frozen=True)
-class LateEvents:
+class LateEvents(Struct, frozen=True):
     ids: IntArray
     """Ascending."""
     places: IntArray
@@ -175,8 +174,7 @@ class LateEvents:
     """The first day with observed arrivals."""
 
 
-@dataclass(frozen=True)
-class BlockArrivals:
+class BlockArrivals(Struct, frozen=True):
     late: IntArray
     """Event ids and arrival day numbers."""
     received: datetime | None

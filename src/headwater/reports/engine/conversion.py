@@ -5,12 +5,13 @@ can't be counted are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.paths.lookup import find_positions
@@ -67,8 +68,7 @@ class LeftOutSpend(NamedTuple):
         return f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
 
 
-@dataclass(frozen=True)
-class LeftOutAmounts:
+class LeftOutAmounts(Struct, frozen=True):
     kinds: tuple[tuple[str, LeftOutReason], ...]
     event_ids: IntArray
     """Ascending."""
@@ -136,8 +136,7 @@ def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMon
 queries = Queries(__name__, "conversion.sql")
 
 
-@dataclass(frozen=True)
-class ConvertedAmounts:
+class ConvertedAmounts(Struct, frozen=True):
     event_ids: IntArray
     """Ascending."""
     amounts: IntArray
@@ -155,8 +154,7 @@ class ConvertedAmounts:
         return replace(paths, columns=columns)
 
 
-@dataclass(frozen=True)
-class _EventGroup:
+class _EventGroup(Struct, frozen=True):
     currency: str
     day: date
     """Local."""
@@ -165,8 +163,7 @@ class _EventGroup:
     amounts: IntArray
 
 
-@dataclass(frozen=True)
-class CurrencyExchange:
+class CurrencyExchange(Struct, frozen=True):
     space: Space
     target: str
     at: RatePoint | None = None

@@ -12,6 +12,7 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import NO_AMOUNT, BoolArray, Column, EventKind, IntArray, PathData
@@ -40,8 +41,7 @@ class Dimension(Protocol):
     def keys(self, paths: PathData) -> IntArray: ...
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     column: Column
     of_touch: bool = False
     nothing: int | None = None
@@ -76,8 +76,7 @@ class Mapped:
         return NumberMap(self.numbers, self.number_keys, NO_KEY)
 
 
-@dataclass(frozen=True)
-class EventNames:
+class EventNames(Struct, frozen=True):
     """Keys are indexes in `names`."""
 
     names: tuple[str, ...]
@@ -152,8 +151,7 @@ class Step:
         return range(int(self.starts[keys[0] - 1]), ends)
 
 
-@dataclass(frozen=True)
-class ClockPart:
+class ClockPart(Struct, frozen=True):
     """The local weekday (1 is Monday) or hour."""
 
     zone: ZoneInfo

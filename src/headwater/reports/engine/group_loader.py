@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, distinct_values
@@ -69,8 +70,7 @@ class NewOrReturning:
         return keys
 
 
-@dataclass(frozen=True)
-class OrderScope:
+class OrderScope(Struct, frozen=True):
     event_names: frozenset[str]
     """Empty means all."""
     customers: Customers = CONTACTS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.attribution.paths.lookup import distinct, distinct_values, firsts
@@ -50,8 +50,7 @@ def _widen(numbers: Numbers, factor: int) -> Numbers:
     return numbers.astype(kind, copy=False)
 
 
-@dataclass(frozen=True)
-class GroupSums:
+class GroupSums(Struct, frozen=True):
     """A group has one key per dimension."""
 
     keys: tuple[IntArray, ...]
@@ -133,8 +132,7 @@ _DENSE = 1 << 16
 """Keys within this span are offset from the least; others are sorted."""
 
 
-@dataclass(frozen=True)
-class Grouping:
+class Grouping(Struct, frozen=True):
     """Group codes of events, touches or pairs of them."""
 
     codes: IntArray
@@ -181,8 +179,7 @@ class Grouping:
         return events, Grouping(pairs - events * self.size, self.size, self.keys)
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """Pairs of event and touch, by event."""
 
     events: IntArray

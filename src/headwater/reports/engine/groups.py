@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier
 
@@ -126,8 +127,7 @@ TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
 queries = Queries(__name__, "labels.sql")
 
 
-@dataclass(frozen=True)
-class TagProperty:
+class TagProperty(Struct, frozen=True):
     key: str
     """Column of the key."""
     name: str | None = None

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from headwater.reports.engine.group_sums import GroupSums, sum_all
@@ -65,8 +66,7 @@ class Unit(Enum):
     """Rounded to four decimals."""
 
 
-@dataclass(frozen=True)
-class MeasureForm:
+class MeasureForm(Struct, frozen=True):
     """The formula `(plus - minus) / (per * scale)`."""
 
     unit: Unit
@@ -122,8 +122,7 @@ class MeasureChange:
     """Relative to the absolute compared figure, to four decimals; None for 0."""
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Struct, frozen=True):
     by_name: Mapping[str, int]
     contacts: int = 0
 

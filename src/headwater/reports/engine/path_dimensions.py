@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.credits import TouchSlices
 from headwater.attribution.paths.path_data import Column, IntArray, PathData
@@ -120,8 +121,7 @@ _CHANNEL_STEPS = StepNames({number: CHANNELS[channel - 1] for number, channel in
 _Number = Callable[[PathData, TouchSlices], IntArray]
 
 
-@dataclass(frozen=True)
-class PathDimension:
+class PathDimension(Struct, frozen=True):
     window_days: int
     read: tuple[Column, ...]
     """Columns besides the window's."""
@@ -165,8 +165,7 @@ def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> I
     return codes * _MORE_VALUES + np.clip(last - first + 1 - names.most_steps, 0, MOST_MORE)
 
 
-@dataclass(frozen=True)
-class _BySequence:
+class _BySequence(Struct, frozen=True):
     names: StepNames
 
     def __call__(self, paths: PathData, window: TouchSlices) -> IntArray:

@@ -7,10 +7,10 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.errors import InternalError, QueryCanceled
 
@@ -84,15 +84,13 @@ async def open_reader(
         raise ReportTooLarge from None
 
 
-@dataclass(frozen=True)
-class PeriodBounds:
+class PeriodBounds(Struct, frozen=True):
     seconds: range
     first_day: date
     last_day: date
 
 
-@dataclass(frozen=True)
-class ReportedSpace:
+class ReportedSpace(Struct, frozen=True):
     space: Space
     source: PathSource
     ends: tuple[datetime | None, datetime | None]

@@ -5,7 +5,7 @@ average value. Pure, over the reports of both periods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
@@ -21,16 +21,14 @@ from headwater.reports.questions.shared import number
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS)
 
 
-@dataclass(frozen=True)
-class Sales:
+class Sales(Struct, frozen=True):
     """Credit of one period."""
 
     conversions: Fraction = Fraction(0)
     revenue: Decimal = Decimal(0)
 
 
-@dataclass(frozen=True)
-class SalesChange:
+class SalesChange(Struct, frozen=True):
     previous: Sales
     current: Sales
     by_conversions: Decimal
@@ -57,8 +55,7 @@ class SalesChange:
         )
 
 
-@dataclass(frozen=True)
-class ChannelChanges:
+class ChannelChanges(Struct, frozen=True):
     channels: tuple[tuple[str | None, SalesChange], ...]
     """By channel, the largest difference in revenue first."""
     unattributed: SalesChange | None

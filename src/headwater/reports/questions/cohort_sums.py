@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.path_data import IntArray
 from headwater.attribution.trained_models.choice import ChosenModel
@@ -140,8 +141,7 @@ ACQUIRED, SINCE, KEY = range(3)
 """Acquisition month from 1, months since, and the report's group."""
 
 
-@dataclass(frozen=True)
-class CohortSums:
+class CohortSums(Struct, frozen=True):
     """A customer is in only one joined part."""
 
     groups: GroupSums
@@ -243,8 +243,7 @@ Figures = Mapping[int, tuple[Sequence[int], Sequence[int]]]
 """Customers and revenue per month since, by acquisition month from 1."""
 
 
-@dataclass(frozen=True)
-class CohortKey:
+class CohortKey(Struct, frozen=True):
     text: Key
     label: str | None
 

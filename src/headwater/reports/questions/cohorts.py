@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -86,8 +86,7 @@ MOST_MONTHS = 60
 """From the first acquisition month to the current one."""
 
 
-@dataclass(frozen=True)
-class CohortQuery:
+class CohortQuery(Struct, frozen=True):
     """A report of cohorts. Common fields mean the same as in ReportQuery; credit is for first orders.
     `query_cohorts` checks the rules.
     """

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from msgspec import Struct
+
 from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.reports.engine.measures import (
     Figure,
@@ -175,8 +177,7 @@ MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_
 _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
 
 
-@dataclass(frozen=True)
-class CreditQueries:
+class CreditQueries(Struct, frozen=True):
     """The reports behind a report of spend: all orders, and new customers' orders."""
 
     of_all: ReportQuery

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from msgspec import Struct
 
 from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import (
@@ -81,8 +82,7 @@ class TouchTags:
     landing_page: str | None = None
 
 
-@dataclass(frozen=True)
-class TouchCredit:
+class TouchCredit(Struct, frozen=True):
     occurred_at: datetime
     """In UTC, to the second."""
     source: str
@@ -92,8 +92,7 @@ class TouchCredit:
     credited_revenue: Decimal
 
 
-@dataclass(frozen=True)
-class EventCredit:
+class EventCredit(Struct, frozen=True):
     event_id: int
     event_name: str
     configured_name: str
@@ -126,8 +125,7 @@ class EventCredit:
     """Touches between the ends."""
 
 
-@dataclass(frozen=True)
-class ListedEvents:
+class ListedEvents(Struct, frozen=True):
     """Ordered by second and id."""
 
     seconds: IntArray
@@ -162,16 +160,14 @@ class ListedEvents:
         return ListedEvents(seconds[page], event_ids[page])
 
 
-@dataclass(frozen=True)
-class ListedBatch:
+class ListedBatch(Struct, frozen=True):
     """A batch's sums and the events that may be on the page."""
 
     sums: BatchSums
     events: ListedEvents
 
 
-@dataclass(frozen=True)
-class ListRequest:
+class ListRequest(Struct, frozen=True):
     credit: CreditFilter
     at: Position | None
     most: int
@@ -201,8 +197,7 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
     return np.isin(statuses, [STATUSES.index(reason) for reason in credit.reasons])
 
 
-@dataclass(frozen=True)
-class CreditTotals:
+class CreditTotals(Struct, frozen=True):
     events: int
     amount: Decimal
     credited_events: Fraction = Fraction(0)
@@ -231,8 +226,7 @@ def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> Credit
     )
 
 
-@dataclass(frozen=True)
-class TouchShares:
+class TouchShares(Struct, frozen=True):
     """An event's listed touches, in order."""
 
     touches: IntArray
@@ -294,8 +288,7 @@ MOST_PER_END = 25
 """Listed from each end of a path."""
 
 
-@dataclass(frozen=True)
-class _Details:
+class _Details(Struct, frozen=True):
     event_time: datetime
     order_id: str | None
     order_name: str | None

@@ -178,8 +178,7 @@ class CreditsQuery:
         return self.figure.models[0]
 
 
-@dataclass(frozen=True)
-class CreditList:
+class CreditList(Struct, frozen=True):
     """One page of a list, newest event first, and the totals of all pages."""
 
     rows: tuple[EventCredit, ...]

@@ -5,11 +5,11 @@ reports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, field
 from psycopg import AsyncConnection
 
 from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
@@ -52,8 +52,7 @@ from headwater.spaces.models import Space
 BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
 
 
-@dataclass(frozen=True)
-class PathsQuery:
+class PathsQuery(Struct, frozen=True):
     """A report of paths. `query_paths` checks the rules."""
 
     start: datetime
@@ -83,8 +82,7 @@ class PathsQuery:
         )
 
 
-@dataclass(frozen=True)
-class PathFigures:
+class PathFigures(Struct, frozen=True):
     events: int
     conversions: int
     revenue: Decimal
@@ -92,8 +90,7 @@ class PathFigures:
     """From the first touch in the window, to four decimals; None without conversions."""
 
 
-@dataclass(frozen=True)
-class PathResult:
+class PathResult(Struct, frozen=True):
     paths: tuple[tuple[TouchPath, PathFigures], ...]
     """Most events first, then by steps."""
     left_out: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.reports.engine.conversion import LeftOutSpend
@@ -30,8 +30,7 @@ Key = str | None
 CurrencyDay = tuple[str, date]
 
 
-@dataclass(frozen=True)
-class PeriodSpend:
+class PeriodSpend(Struct, frozen=True):
     """Each part once."""
 
     pieces: Sequence[SpendPart]
@@ -151,8 +150,7 @@ def meets_filters(
     return True
 
 
-@dataclass(frozen=True)
-class SpendExchange:
+class SpendExchange(Struct, frozen=True):
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -79,8 +79,7 @@ class StepReason(StrEnum):
     """Credit that the model gives to other sources."""
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Struct, frozen=True):
     conversions: Decimal = Decimal(0)
     """To four decimals."""
     revenue: Decimal = Decimal(0)
@@ -92,8 +91,7 @@ class Count:
         return Count(self.conversions - subtrahend.conversions, self.revenue - subtrahend.revenue)
 
 
-@dataclass(frozen=True)
-class ComparisonQuery:
+class ComparisonQuery(Struct, frozen=True):
     platform: str
     click_window: int
     """In days."""
@@ -105,8 +103,7 @@ class ComparisonQuery:
         return self.report.filters
 
 
-@dataclass(frozen=True)
-class ComparisonResult:
+class ComparisonResult(Struct, frozen=True):
     query: ComparisonQuery
     reported: Count | None
     """By the platform; None without any in the period."""

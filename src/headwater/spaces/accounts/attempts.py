@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_one
@@ -22,8 +22,7 @@ FREE = 3
 """The first attempts need not wait, even with growing delays."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptVerdict:
+class AttemptVerdict(Struct, frozen=True):
     """The decision on an attempt, and the seconds to wait after a refusal."""
 
     admitted: bool

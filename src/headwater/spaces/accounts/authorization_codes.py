@@ -9,10 +9,10 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -26,8 +26,7 @@ LIFETIME = timedelta(seconds=60)
 VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class AuthorizationGrant:
+class AuthorizationGrant(Struct, frozen=True):
     space_id: int
     id: int
     user_id: int
@@ -51,8 +50,7 @@ class AuthorizationGrant:
         return hmac.compare_digest(challenge, self.code_challenge)
 
 
-@dataclass(frozen=True)
-class NewCode:
+class NewCode(Struct, frozen=True):
     space_id: int
     user_id: int
     consent: str

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
-from dataclasses import dataclass
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from msgspec import Struct
 
 from headwater.http.errors import Invalid
 
@@ -18,8 +18,7 @@ MIN_LENGTH, MAX_LENGTH = 10, 256
 AT_ONCE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The result of a comparison, with a new hash if the stored one is outdated."""
 
     matches: bool

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 
@@ -21,8 +21,7 @@ IDLE = timedelta(days=7)
 MAX_DEVICE = 80
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     id: int
     user: User
     csrf_key: bytes
@@ -30,8 +29,7 @@ class Session:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     id: int
     device: str
     created_at: datetime

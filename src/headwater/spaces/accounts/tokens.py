@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 
@@ -33,8 +34,7 @@ class TooManyTokens(Conflict):
         super().__init__(f"{holder} {limit} tokens, the maximum: revoke one first.")
 
 
-@dataclass(frozen=True)
-class NewToken:
+class NewToken(Struct, frozen=True):
     user_id: int
     kind: Kind
     name: str
@@ -69,8 +69,7 @@ class StoredToken:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class OwnToken:
+class OwnToken(Struct, frozen=True):
     space_id: int
     space_name: str
     name: str
@@ -79,8 +78,7 @@ class OwnToken:
     last_used_at: datetime | None
 
 
-@dataclass(frozen=True)
-class Bearer:
+class Bearer(Struct, frozen=True):
     """The user, Space and current role of a token."""
 
     space_id: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -24,8 +24,7 @@ class EmailTaken(Conflict):
         super().__init__("There is an account with this e-mail address.")
 
 
-@dataclass(frozen=True)
-class User:
+class User(Struct, frozen=True):
     id: int
     email: str
     name: str

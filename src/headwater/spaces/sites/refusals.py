@@ -10,12 +10,12 @@ import asyncio
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import psycopg
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -46,8 +46,7 @@ class RefusalReason(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     reason: RefusalReason
     detail: str
     """The origin, the key, or the invalid field."""
@@ -148,8 +147,7 @@ async def list_refusals(
     return [Refusal(RefusalReason(row.reason), row.detail, row.noted_at) for row in rows]
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     reason: str
     detail: str
     noted_at: datetime

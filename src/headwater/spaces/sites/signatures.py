@@ -12,6 +12,8 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 MAX_AGE = 86_400
 """Seconds that a signature is valid: a visitor may leave a page open."""
 LEEWAY = 300
@@ -29,8 +31,7 @@ class WrongTimeError(ValueError):
     """A signature's time is in the future or too long ago."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A signature: the signed time, and the digest in hexadecimal digits."""
 
     signed_at: str

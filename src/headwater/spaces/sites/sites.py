@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -76,8 +77,7 @@ class ActiveSite:
             raise Forbidden("The page's origin is not an address of the site.")
 
 
-@dataclass(frozen=True)
-class NewSite:
+class NewSite(Struct, frozen=True):
     name: str
     origins: Sequence[str]
     accepts_amounts: bool = True
@@ -115,8 +115,7 @@ async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -
     return require_found(await fetch_optional(cursor, queries["fetch"], values), "Site")
 
 
-@dataclass(frozen=True)
-class SiteChange:
+class SiteChange(Struct, frozen=True):
     name: str | None = None
     origins: Sequence[str] | None = None
     accepts_amounts: bool | None = None

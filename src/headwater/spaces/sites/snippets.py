@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
+
+from msgspec import Struct
 
 from headwater.spaces.sites import shop_code
 
@@ -36,8 +37,7 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(Struct, frozen=True):
     base_url: str
     """An origin."""
     script: str
@@ -47,8 +47,7 @@ class Installation:
         return f"{self.base_url}{self.script}"
 
 
-@dataclass(frozen=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     installation: Installation
     site_key: str
     needs_consent: bool = False
@@ -61,8 +60,7 @@ class Snippet:
         return f'<script async src="{source}" data-site="{key}"{consent}></script>'
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One step of connecting a shop. Texts have commands and names in backquotes."""
 
     title: str

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated
@@ -56,8 +55,7 @@ class SpendConnectionCheck(Struct, frozen=True):
     remedy: Annotated[str | None, Meta(description="What to do about a fault.")]
 
 
-@dataclass(frozen=True)
-class SealedConnections:
+class SealedConnections(Struct, frozen=True):
     """How a check opens a stored connection."""
 
     begin: Begin

@@ -13,19 +13,18 @@ becomes complete.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 import msgspec
+from msgspec import Struct
 
 from headwater.spend.models import SpendRow
 
 ZERO = Decimal(0)
 
 
-@dataclass(frozen=True)
-class StoredRow:
+class StoredRow(Struct, frozen=True):
     """A row of the ledger."""
 
     date: date

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -28,8 +28,7 @@ MOST = 50
 """Per Space."""
 
 
-@dataclass(frozen=True)
-class ConnectionRow:
+class ConnectionRow(Struct, frozen=True):
     id: int
     platform: str
     name: str

@@ -5,11 +5,11 @@ A killed process's lease expires; a slow process finds another token and stores 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from msgspec import Struct
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
@@ -27,8 +27,7 @@ LONGEST_MESSAGE = 500
 MOST_DUE = 500
 
 
-@dataclass(frozen=True)
-class ConnectionLease:
+class ConnectionLease(Struct, frozen=True):
     key: AccountKey
     token: UUID
 
@@ -41,8 +40,7 @@ class ConnectionLease:
         }
 
 
-@dataclass(frozen=True)
-class LeasedConnection:
+class LeasedConnection(Struct, frozen=True):
     platform: str
     settings: dict[str, Any]
     secrets: bytes | None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import msgspec
 import structlog
+from msgspec import Struct, field
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -52,8 +52,7 @@ STORE_SECONDS = 60.0
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class PullServices:
+class PullServices(Struct, frozen=True):
     """What pulls share."""
 
     database: Database

@@ -4,10 +4,10 @@ may be the same money.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -18,8 +18,7 @@ queries = Queries(__name__, "reconciliation.sql")
 MOST_GAPS = 50
 
 
-@dataclass(frozen=True)
-class CampaignGap:
+class CampaignGap(Struct, frozen=True):
     """A campaign with spend, of which no visit carries the id or the name."""
 
     campaign_id: str
@@ -28,8 +27,7 @@ class CampaignGap:
     currency: str
 
 
-@dataclass(frozen=True)
-class UnassignedSpend:
+class UnassignedSpend(Struct, frozen=True):
     """Rows of the platform without an account, which may repeat an account's spend."""
 
     rows: int

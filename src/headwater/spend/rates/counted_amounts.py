@@ -7,10 +7,11 @@ can distort the figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct
 
 from headwater.spend.rates.exchange import RateTable, convert
 
@@ -48,8 +49,7 @@ _WORDS = {
 Counted = int | LeftOutReason
 
 
-@dataclass(frozen=True)
-class _Value:
+class _Value(Struct, frozen=True):
     rate: Fraction | None
     """None for the same currency, whose amounts aren't rounded."""
 
@@ -57,8 +57,7 @@ class _Value:
         return amount if self.rate is None else convert(amount, self.rate, HUNDREDTH)
 
 
-@dataclass(frozen=True)
-class AmountRule:
+class AmountRule(Struct, frozen=True):
     reported: _Value | None
     bounded: _Value | None
     """To the currency of the limits: the Space's, or without a rate the report's."""

@@ -11,8 +11,9 @@ Shapes use a box of WIDTH by HEIGHT units that the page stretches. Values below 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
+
+from msgspec import Struct
 
 from headwater.console.report_pages.charts.charts import HEIGHT, WIDTH, Series, digits
 
@@ -20,8 +21,7 @@ _BAR, _OUTLINE = 0.62, 0.86
 """Widths as parts of a step."""
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Struct, frozen=True):
     x: str
     y: str
     width: str
@@ -29,8 +29,7 @@ class Box:
     colour: int = 0
 
 
-@dataclass(frozen=True)
-class BarStep:
+class BarStep(Struct, frozen=True):
     x: str
     width: str
     bars: tuple[Box, ...]
@@ -38,8 +37,7 @@ class BarStep:
     """The previous period; None if unknown."""
 
 
-@dataclass(frozen=True)
-class BarChart:
+class BarChart(Struct, frozen=True):
     steps: tuple[BarStep, ...]
     marks: tuple[tuple[float, str], ...]
     """Value and height of each horizontal rule, from the top down."""

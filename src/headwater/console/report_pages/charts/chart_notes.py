@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 
+from msgspec import Struct, field
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -28,8 +28,7 @@ LISTED = 50
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
 
 
-@dataclass(frozen=True)
-class ChartNote:
+class ChartNote(Struct, frozen=True):
     id: int
     day: date
     text: str
@@ -39,8 +38,7 @@ class ChartNote:
     changed_at: datetime | None
 
 
-@dataclass(frozen=True)
-class NoteMark:
+class NoteMark(Struct, frozen=True):
     x: str
     """In chart units."""
     percent: str
@@ -50,8 +48,7 @@ class NoteMark:
     text: str
 
 
-@dataclass(frozen=True)
-class ChartNotes:
+class ChartNotes(Struct, frozen=True):
     notes: Sequence[ChartNote] = ()
     marks: Sequence[NoteMark] = ()
     authors: Mapping[int, str] = field(default_factory=dict[int, str])

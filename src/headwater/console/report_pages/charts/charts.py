@@ -7,15 +7,15 @@ Shapes use a box of WIDTH by HEIGHT units that the page stretches; the page adds
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor, log10
+
+from msgspec import Struct
 
 WIDTH, HEIGHT = 1000, 240
 SPARK_WIDTH, SPARK_HEIGHT = 120, 28
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(Struct, frozen=True):
     """A quantity over time buckets; values may be negative."""
 
     name: str
@@ -24,8 +24,7 @@ class Series:
     """Index of the style sheet's `band-0` to `band-7`."""
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(Struct, frozen=True):
     """A series drawn as an area on top of the earlier ones."""
 
     name: str
@@ -33,8 +32,7 @@ class Band:
     path: str
 
 
-@dataclass(frozen=True)
-class StackedChart:
+class StackedChart(Struct, frozen=True):
     bands: tuple[Band, ...]
     line: str | None
     marks: tuple[float, ...]

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.console.report_pages.charts.charts import HEIGHT, WIDTH, digits
 
 _GAP, _BAR = 4, 12
 
 
-@dataclass(frozen=True)
-class Ribbon:
+class Ribbon(Struct, frozen=True):
     """Events from a first to a last source."""
 
     path: str
     style: str
 
 
-@dataclass(frozen=True)
-class FlowBar:
+class FlowBar(Struct, frozen=True):
     """All events with a first, or last, source."""
 
     x: int
@@ -29,8 +28,7 @@ class FlowBar:
     style: str
 
 
-@dataclass(frozen=True)
-class FlowChart:
+class FlowChart(Struct, frozen=True):
     """First sources on the left, last ones on the right, and the ribbons between them."""
 
     ribbons: tuple[Ribbon, ...]

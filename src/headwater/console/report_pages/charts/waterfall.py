@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headwater.console.report_pages.charts.charts import WIDTH, digits
 
 
-@dataclass(frozen=True)
-class WaterfallBar:
+class WaterfallBar(Struct, frozen=True):
     x: str
     width: str
     style: str

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from msgspec import Struct
+
 from headwater.spaces.currency_signs import find_currencies
 
 DECIMALS = {"plain": "1234.50", "point": "1,234.50", "comma": "1.234,50"}
@@ -39,8 +41,7 @@ _HAS_LONG = re.compile(rf"\d{{{_LONG}}}", re.ASCII).search
 """Digits that a file with grouping would group. Spain and Poland don't group four."""
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(Struct, frozen=True):
     digits: str
     """Includes points, commas and spaces."""
     is_negative: bool = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class FileChoices:
+class FileChoices(Struct, frozen=True):
     """None or empty means detected."""
 
     mapped: tuple[tuple[str, str], ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
@@ -22,8 +23,7 @@ class SecretMaker(StrEnum):
     """Created here, and pasted at the sender."""
 
 
-@dataclass(frozen=True)
-class Guide:
+class Guide(Struct, frozen=True):
     """Setup instructions for a webhook type."""
 
     title: str
@@ -40,8 +40,7 @@ def find_no_refund(_: MappingInput, __: str, ___: float) -> AcceptedRefund | Non
     return None
 
 
-@dataclass(frozen=True)
-class Provider:
+class Provider(Struct, frozen=True):
     type: str
     guide: Guide
     needs_secret: bool

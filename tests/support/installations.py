@@ -1,0 +1,45 @@
+"""A new installation, made once by all the processes of a run, and copied in the place of a first start."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from headwater.database.embedded import Embedded
+from headwater.database.migrator import migrate
+from tests.support.directories import copy_with_owners
+
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_SHARED = "HEADWATER_TEST_INSTALLATION"
+"""The folder of the installation that is copied, as a run's first process tells the others."""
+
+if _SHARED not in os.environ:
+    os.environ[_SHARED] = tempfile.mkdtemp(prefix="headwater-tests-")
+    atexit.register(shutil.rmtree, os.environ[_SHARED], ignore_errors=True)
+
+
+def install(data_dir: Path) -> Path:
+    """Put an installation in place that nobody has used: PostgreSQL's files and a migrated database, which
+    take a first start seconds of the processor.
+    """
+    copy_with_owners(_new_installation(), data_dir)
+    return data_dir
+
+
+def _new_installation() -> Path:
+    folder = Path(os.environ[_SHARED])
+    made = folder / "data"
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            shutil.rmtree(made, ignore_errors=True)  # of one that was killed
+            folder.chmod(0o711)  # the server may be another account's
+            server = Embedded(made)
+            migrate(server.start(UNSAFE, tied=True))
+            server.stop()
+            (folder / "made").touch()
+    return made
