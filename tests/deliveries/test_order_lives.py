@@ -107,7 +107,16 @@ class Lives:
                    if event.get("refused")}  # fmt: skip
         unsent = {key(order) for order in self.deleted} | erased | refused
         assert {name for name in worth if name not in google.amounts} <= unsent
-        held = {name: amount for name, amount in google.amounts.items() if name not in erased}
+        # Deleted after a failed attempt: whether Google has it is unknown, so it is not corrected.
+        unknown = {
+            name
+            for (name,) in self._run(
+                "SELECT dedup_id FROM deliveries WHERE space_id = %(space)s AND kind = 'conversion'"
+                " AND status = 'skipped' AND attempts > 0"
+            )
+        }
+        assert len(unknown) < len(worth) / 50 + 3
+        held = {name: amount for name, amount in google.amounts.items() if name not in erased | unknown}
         assert held == {name: worth[name] for name in held}
 
     def _amount(self, low: int, high: int) -> str:

@@ -571,6 +571,8 @@ CREATE TABLE events (
 CREATE INDEX events_time ON events (space_id, event_time, id)
     INCLUDE (contact_id, company_id, source_mask, amount, event_name);
 CREATE INDEX events_contact ON events (space_id, contact_id, event_time);
+-- The refunds of an order are looked up by its contact, who may have thousands of events.
+CREATE INDEX events_refunds ON events (space_id, contact_id) WHERE amount < 0;
 CREATE INDEX events_company_time ON events (space_id, company_id, event_time, id)
     WHERE company_id IS NOT NULL;
 -- Keys and orders of pages are unique among themselves, so that none of them blocks an event of the business.
