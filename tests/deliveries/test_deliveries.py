@@ -32,9 +32,10 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
     (delivery_id,) = forwarder.deliveries("id")
     assert row == {
         "id": delivery_id, "destination_id": destination_id, "platform": NAME,
-        "event_id": event_id, "event_name": "purchase", "dedup_id": "k", "status": "queued",
+        "event_id": event_id, "kind": "conversion", "event_name": "purchase", "dedup_id": "k",
+        "status": "queued",
         "reason": None, "attempts": 0, "touchpoint_id": None, "http_status": None, "error": None,
-        "platform_request_id": None,
+        "platform_request_id": None, "sent_amount": None, "sent_currency": None, "credit": None,
         "finished_at": None,
     }  # fmt: skip
     assert api.get(f"/events/{event_id}/deliveries").json() == {"data": [{**row, **moments}]}

@@ -150,6 +150,9 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
         for event_id in events
     ]
     stage.attempt(told[0], error=tag)
+    for destination_id in forwarding:
+        accepted = {"status": "delivered", "sent_amount": 9, "sent_currency": "EUR"}
+        stage.forwarded(destination_id, stage.event(contact_id, event_time="now"), **accepted)
     young = [
         stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag) for _ in range(3)
     ]

@@ -25,6 +25,7 @@ _COLUMNS = (
     "platform",
     "event_id",
     "event_name",
+    "kind",
     "status",
     "reason",
     "attempts",

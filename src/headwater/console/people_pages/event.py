@@ -160,16 +160,37 @@ async def load_event(
         values,
     )
     path = build_path(explanation, exclusions_in(space))
+    columns = build_columns(explanation, view.window)
+    deliveries = await _deliveries(connection, space.id, event_id)
+    if not view.by_company:
+        _add_credit_now(deliveries, [touch.id for touch in path], columns, event.amount, view.window_days)
     return EventContent(
         event,
         await sum_refunds(connection, space.id, event_id),
         await fetch_receipt(connection, space.id, event_id),
         explanation,
         path,
-        build_columns(explanation, view.window),
+        columns,
         explain_origin(explanation, path, around, view, space.sources),
-        await _deliveries(connection, space.id, event_id),
+        deliveries,
     )
+
+
+def _add_credit_now(
+    deliveries: list[dict[str, Any]],
+    touches: list[int],
+    columns: list[ModelColumn],
+    amount: Decimal | None,
+    window_days: int,
+) -> None:
+    """Add the model's credit of now, in percent, to what a platform was told of the same window."""
+    by_model = {column.model: column for column in columns}
+    for delivery in deliveries:
+        told, touch = delivery["credit"], delivery["touchpoint_id"]
+        if told is None or told["window_days"] != window_days or touch not in touches or not amount:
+            continue
+        credit = by_model[told["model"]].cells[touches.index(touch)].amount or Decimal(0)
+        delivery["credit_now"] = credit / amount * 100
 
 
 async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:

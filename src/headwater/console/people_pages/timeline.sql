@@ -80,9 +80,10 @@ WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(
 LIMIT %(most)s;
 
 -- name: deliveries
--- Return the events' deliveries to ad platforms.
+-- Return the events' deliveries to ad platforms, without corrections and credit.
 SELECT d.event_id, d.status, d.reason, t.name, t.platform
 FROM deliveries d
 JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
 WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s::bigint[])
+  AND d.kind = 'conversion'
 ORDER BY d.event_id, t.name, d.id;

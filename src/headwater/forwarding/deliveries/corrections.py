@@ -11,7 +11,7 @@ platform accepted something: one of the two sees the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -35,7 +35,7 @@ WORTH = queries["worth"].format(is_refund=IS_REFUND)
 """A row with the `amount` and `currency` of conversion `o`'s order now; none once it is deleted."""
 HELD = queries["held"]
 """A row with the `amount` and `currency` that platform `p` is known to have of conversion `o`."""
-_QUEUE = queries["queue"].format(worth=WORTH, held=HELD)
+_FIND = queries["find"].format(worth=WORTH, held=HELD)
 _LOAD = queries["load"].format(worth=WORTH, held=HELD)
 
 
@@ -55,7 +55,9 @@ def queue_corrections(connection: Connection[Any], space_id: int, event_ids: Col
     if event_ids:
         values = _queue_values(space_id, event_ids)
         connection.execute(queries["lock"], values)
-        connection.execute(_QUEUE, values)
+        found = connection.execute(_FIND, values).fetchall()
+        if found:
+            connection.execute(queries["queue"], values | {"corrections": _list_corrections(found)})
 
 
 async def fetch_orders(connection: AsyncConnection, space_id: int, event_id: int) -> list[int]:
@@ -68,7 +70,7 @@ async def correct_orders(connection: AsyncConnection, space_id: int, event_ids: 
     """Do the same as `queue_corrections`."""
     values = _queue_values(space_id, event_ids)
     await connection.execute(queries["lock"], values)
-    await connection.execute(_QUEUE, values)
+    await _queue_found(connection, values)
 
 
 async def correct_accepted(connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]) -> None:
@@ -76,7 +78,16 @@ async def correct_accepted(connection: AsyncConnection, space_id: int, delivery_
     if delivery_ids:
         values = {"space_id": space_id, "delivery_ids": list(delivery_ids)}
         event_ids = [row[0] for row in await fetch_all(connection, queries["find_events"], values)]
-        await connection.execute(_QUEUE, _queue_values(space_id, event_ids))
+        await _queue_found(connection, _queue_values(space_id, event_ids))
+
+
+async def _queue_found(connection: AsyncConnection, values: dict[str, Any]) -> None:
+    if found := await fetch_all(connection, _FIND, values):
+        await connection.execute(queries["queue"], values | {"corrections": _list_corrections(found)})
+
+
+def _list_corrections(found: Iterable[tuple[int, int]]) -> str:
+    return rows({"id": delivery_id, "number": number} for delivery_id, number in found)
 
 
 async def load_corrections(

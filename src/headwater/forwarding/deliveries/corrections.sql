@@ -33,10 +33,9 @@ WHERE a.space_id = %(space_id)s AND a.event_id = o.event_id AND a.destination_id
 ORDER BY a.finished_at DESC, a.number DESC
 LIMIT 1
 
--- name: queue
--- For conversions known to be accepted whose amount differs. One at a time: the next follows its acceptance.
-INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, kind, number, touchpoint_id)
-SELECT %(space_id)s, o.destination_id, o.event_id, o.dedup_id, 'correction', earlier.number + 1, o.touchpoint_id
+-- name: find
+-- Conversions known to be accepted whose amount differs. One correction at a time: the next follows its acceptance.
+SELECT o.id, earlier.number + 1 AS number
 FROM deliveries o
 JOIN destinations t ON t.space_id = %(space_id)s AND t.id = o.destination_id AND t.status <> 'removed'
 JOIN json_to_recordset(%(platforms)s::json) AS p (name text, accepted text) ON p.name = t.platform
@@ -54,6 +53,12 @@ WHERE o.space_id = %(space_id)s AND o.event_id = ANY(%(event_ids)s::bigint[])
   AND o.kind = 'conversion' AND o.status = p.accepted AND NOT earlier.is_open
   AND (worth.amount IS DISTINCT FROM held.amount
        OR worth.amount <> 0 AND worth.currency IS DISTINCT FROM held.currency);
+
+-- name: queue
+INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, kind, number, touchpoint_id)
+SELECT %(space_id)s, o.destination_id, o.event_id, o.dedup_id, 'correction', r.number, o.touchpoint_id
+FROM json_to_recordset(%(corrections)s::json) AS r (id bigint, number int)
+JOIN deliveries o ON o.space_id = %(space_id)s AND o.id = r.id;
 
 -- name: find_events
 SELECT DISTINCT d.event_id FROM deliveries d

@@ -19,7 +19,7 @@ from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.deliveries.id_forms import sendable
-from headwater.forwarding.platforms.models import Credit, Destination, FrozenCredit
+from headwater.forwarding.platforms.models import ClickCredit, Destination, FrozenCredit
 from headwater.forwarding.platforms.platform import Platform
 from headwater.sources.catalogue import ALL_IDS, PAID_IDS, listed_name
 from headwater.sources.clicks import CLICK_IDS
@@ -104,10 +104,10 @@ def _has_click(touch: _Touch, platform: Platform) -> bool:
 
 async def load_credits(
     connection: AsyncConnection, space_id: int, delivery_ids: Collection[int]
-) -> dict[int, Credit]:
+) -> dict[int, ClickCredit]:
     """Return credit by delivery."""
     values = {"space_id": space_id, "delivery_ids": list(delivery_ids)}
     return {
-        row[0]: Credit(msgspec.json.decode(row[1], type=FrozenCredit), *row[2:])
+        row[0]: ClickCredit(msgspec.json.decode(row[1], type=FrozenCredit), *row[2:])
         for row in await fetch_all(connection, queries["load"], values)
     }

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import msgspec
 
 from headwater.forwarding.platforms.models import (
+    ClickCredit,
     Conversion,
     Correction,
-    Credit,
     DeliveryKind,
     Destination,
     SkipReason,
@@ -39,7 +39,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Erased, or to be erased."""
     correction: Correction | None = None
     """None while its conversion is not known to be accepted."""
-    credit: Credit | None = None
+    credit: ClickCredit | None = None
 
     def too_old_at(self, platform: Platform) -> float:
         assert self.conversion is not None

@@ -137,7 +137,7 @@ class FrozenCredit(msgspec.Struct, frozen=True):
     window_days: Annotated[int, Meta(description="0 means the whole path.")]
 
 
-class Credit(msgspec.Struct, frozen=True):
+class ClickCredit(msgspec.Struct, frozen=True):
     """Credit for a click, to send to its platform."""
 
     frozen: FrozenCredit

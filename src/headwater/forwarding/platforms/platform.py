@@ -14,7 +14,7 @@ from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
 from headwater.base.masking import mask_fields
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.consent import is_refused
-from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
 from headwater.forwarding.platforms.verdicts import ReasonMeaning, VerdictAnswer, VerdictsPending
@@ -50,7 +50,7 @@ class Corrections:
 
 
 @dataclass(frozen=True)
-class Credits:
+class CreditReports:
     """How a platform takes an advertiser's own credit for its clicks."""
 
     age: float
@@ -89,7 +89,7 @@ class Platform(AccountKind, ABC):
     corrections: ClassVar[Corrections | None] = None
     """None if what it has cannot be corrected."""
 
-    credits: ClassVar[Credits | None] = None
+    credits: ClassVar[CreditReports | None] = None
     """None if it takes no credit. Otherwise its settings are CreditSettings."""
 
     verdict_reasons: ClassVar[Mapping[str, ReasonMeaning]] = {}
@@ -121,7 +121,7 @@ class Platform(AccountKind, ABC):
         raise NotImplementedError
 
     def build_credit(
-        self, conversion: Conversion, destination: Destination, credit: Credit
+        self, conversion: Conversion, destination: Destination, credit: ClickCredit
     ) -> dict[str, Any]:
         """Return a credit's part of a call. The conversion has the click."""
         raise NotImplementedError

@@ -21,9 +21,9 @@ from headwater.forwarding.platforms.identifiers import (
     phone_digits,
     plain_email,
 )
-from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import make_list, present
-from headwater.forwarding.platforms.platform import DAY, Credits, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CUSTOM = "custom"
 DATA_TYPES = {
@@ -60,7 +60,7 @@ class ChatGPTAds(Platform):
         " Conversions, Conversion keys."
     }
     limits = Limits(batch=1000, age=7 * DAY, ahead=600)
-    credits = Credits(age=2 * DAY, ids=frozenset({"oppref"}))
+    credits = CreditReports(age=2 * DAY, ids=frozenset({"oppref"}))
     event_names = {
         "add_payment_info": CUSTOM,
         "add_to_cart": "items_added",
@@ -114,7 +114,7 @@ class ChatGPTAds(Platform):
         )
 
     def build_credit(
-        self, conversion: Conversion, destination: Destination, credit: Credit
+        self, conversion: Conversion, destination: Destination, credit: ClickCredit
     ) -> dict[str, Any]:
         """Return an event of its own, which names the conversion."""
         sale, frozen = self.build(conversion, destination), credit.frozen

@@ -13,9 +13,9 @@ from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
-from headwater.forwarding.platforms.models import Conversion, Credit, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
-from headwater.forwarding.platforms.platform import DAY, Credits, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, CreditReports, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
 """The maximum age of a click id, in milliseconds."""
@@ -49,7 +49,7 @@ class Meta(Platform):
         " Conversions API, Generate access token."
     }
     limits = Limits(batch=1000, age=7 * DAY, ahead=60)
-    credits = Credits(age=2 * DAY, ids=frozenset({"fbclid", "fbc"}))
+    credits = CreditReports(age=2 * DAY, ids=frozenset({"fbclid", "fbc"}))
     event_names = {
         "add_payment_info": "AddPaymentInfo",
         "add_to_cart": "AddToCart",
@@ -115,7 +115,7 @@ class Meta(Platform):
         ) | _make_limited_data_use(conversion, destination.settings)
 
     def build_credit(
-        self, conversion: Conversion, destination: Destination, credit: Credit
+        self, conversion: Conversion, destination: Destination, credit: ClickCredit
     ) -> dict[str, Any]:
         """Return an event of its own, which names the conversion."""
         sale, frozen = self.build(conversion, destination), credit.frozen
