@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import structlog
+from psycopg import AsyncConnection
 
 from headwater.base.failpoints import failpoint
 from headwater.base.masking import Mask
@@ -23,6 +24,7 @@ from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.forwarding.deliveries import queue
 from headwater.forwarding.deliveries.conversions import load_waiting
+from headwater.forwarding.deliveries.corrections import correct_accepted
 from headwater.forwarding.deliveries.counters import call_seconds, count_call, count_deliveries
 from headwater.forwarding.deliveries.credits import queue_credits
 from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
@@ -212,8 +214,7 @@ class DeliveryLoop:
         async with self._services.database.transaction() as connection:
             change = await queue.record(connection, self._lease, call)
             if called is not None:
-                accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
-                await queue_credits(connection, called.platform, called.destination, accepted, call.now)
+                await _queue_later(connection, called, call)
             failpoint("forward_before_commit")
         count_deliveries(platform, call.deliveries)
         if change == "held" and isinstance(call.destination, DestinationSuspension):
@@ -326,6 +327,15 @@ def _call_record(
         destination=state,
         accepted=_find_accepted(target, parts, call, deliveries),
     )
+
+
+async def _queue_later(connection: AsyncConnection, target: _Target, call: CallRecord) -> None:
+    """Queue what follows from accepted deliveries: corrections and credit."""
+    accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
+    platform, destination = target.platform, target.destination
+    if platform.corrections is not None and platform.corrections.accepted == "delivered":
+        await correct_accepted(connection, destination.space_id, accepted)
+    await queue_credits(connection, platform, destination, accepted, call.now)
 
 
 def _find_accepted(

@@ -13,7 +13,6 @@ from headwater.database.bulk_values import rows
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_one
-from headwater.forwarding.deliveries.corrections import correct_accepted
 from headwater.forwarding.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
 from headwater.forwarding.destinations import leases
 from headwater.forwarding.destinations.leases import DestinationLease
@@ -110,8 +109,6 @@ async def record(
         await connection.execute(queries["record"], values)
         await connection.execute(queries["forget_erased"], values)
         await connection.execute(queries["log_attempts"], values)
-        accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
-        await correct_accepted(connection, lease.key.space_id, accepted)
     if call.accepted is not None:
         accepted = {"delivery_ids": call.accepted.delivery_ids, "due_at": call.now + VERDICT_DELAY}
         await connection.execute(queries["await_verdicts"], values | accepted)
