@@ -9,6 +9,7 @@ from html import unescape
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from headwater.attribution.models import MODELS
 from headwater.spaces.accounts.roles import Role
@@ -217,3 +218,17 @@ def test_another_spaces_event_is_as_an_unknown_one(
     assert {answer.status_code for answer in answers} == {404}
     for answer in answers:
         check(answer)
+
+
+def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
+    """A platform was told what the model said then; the page says beside it what the model says now."""
+    buyer = stage.contact()
+    told = stage.touchpoint(buyer, "facebook_ads", source_rule="fbclid", occurred_at=days(3))
+    stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(2))
+    stage.touchpoint(buyer, "email", source_rule="utm", occurred_at=days(1))
+    bought = stage.event(buyer, amount="90", order_id="A-1")
+    credit = {"share": 0.5, "paid_share": 0.5, "model": "linear", "window_days": 30}
+    stage.forwarded(stage.destination(), bought, kind="credit", number=1, status="delivered",
+                    credit=Jsonb(credit), touchpoint_id=told)  # fmt: skip
+    assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(bought)
+    assert "Credit, 50.00 % by linear, delivered" in show(bought, "?window=7")

@@ -14,7 +14,7 @@ from headwater.spend.connections import connections
 from headwater.spend.connections.inputs import read_new
 from headwater.spend.connections.puller import MOST_OF_PLATFORM
 from headwater.spend.platforms import registry
-from headwater.spend.platforms.meta import Meta
+from headwater.spend.platforms.meta import MetaSpend
 from tests.pulls.books import Books, fill
 from tests.pulls.meta.pretend import TOKEN, PretendMeta
 from tests.pulls.staging import KEY, TODAY, Pulls
@@ -25,7 +25,7 @@ DESCRIBED = {"settings": {"ad_account_id": "1234567890"}, "secrets": {"access_to
 SILENT = 3 * MOST_OF_PLATFORM
 
 
-class Other(Meta):
+class Other(MetaSpend):
     """Another platform with the same API."""
 
     name = "other"

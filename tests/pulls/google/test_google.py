@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import jwt
 
-from headwater.spend.platforms.google import Google, GoogleSettings
+from headwater.spend.platforms.google import GoogleSpend, GoogleSpendSettings
 from headwater.spend.platforms.platform import Credentials
 from tests.pulls import checks
 from tests.pulls.books import Books, fill
@@ -114,11 +114,11 @@ def test_a_service_account_requests_the_scope_of_google_ads() -> None:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     account = msgspec.json.encode({"client_email": "h@p.iam.example", "private_key": key.decode()}).decode()
-    settings = GoogleSettings(customer_id="1234567890")
+    settings = GoogleSpendSettings(customer_id="1234567890")
     secrets = {"developer_token": "t", "service_account_json": account}
-    credentials = Credentials(space_id=1, id=1, url=Google.url, settings=settings, secrets=secrets)
-    request = Google().token_request(credentials, 1_700_000_000)
+    credentials = Credentials(space_id=1, id=1, url=GoogleSpend.url, settings=settings, secrets=secrets)
+    request = GoogleSpend().token_request(credentials, 1_700_000_000)
     assert request.url == "https://oauth2.googleapis.com/token"
     claims = jwt.decode(parse_qs(request.body.decode())["assertion"][0], verify=False)
     assert claims["scope"] == "https://www.googleapis.com/auth/adwords"
-    assert "login-customer-id" not in Google().authorize(request, credentials).headers
+    assert "login-customer-id" not in GoogleSpend().authorize(request, credentials).headers

@@ -75,7 +75,7 @@ _BY_CODE = {
 """Codes with another cause than their category, and codes without a category."""
 
 
-class GoogleSettings(AccountSettings, frozen=True, kw_only=True):
+class GoogleSpendSettings(AccountSettings, frozen=True, kw_only=True):
     customer_id: Annotated[
         str,
         digits(10, 10, "1234567890"),
@@ -88,13 +88,13 @@ class GoogleSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of the Google Ads API.")] = "v26"
 
 
-class Google(SpendPlatform):
+class GoogleSpend(SpendPlatform):
     """Uses `search` with its pages of 10,000 rows: an answer of `searchStream` has no bound."""
 
     name = "google"
     title = "Google Ads"
     url = "https://googleads.googleapis.com"
-    settings = GoogleSettings
+    settings = GoogleSpendSettings
     secrets = {
         "developer_token": "Developer token of your manager account: Google Ads, Admin, API Center.",
         "service_account_json": "JSON key file of a service account that is a user of the ad account: Google"
@@ -182,7 +182,7 @@ class Google(SpendPlatform):
 
 
 def _search(credentials: Credentials, question: dict[str, str]) -> EgressRequest:
-    settings: GoogleSettings = credentials.settings
+    settings: GoogleSpendSettings = credentials.settings
     path = f"{settings.api_version}/customers/{settings.customer_id}/googleAds:search"
     return make_json_call(f"{credentials.url}/{path}", question)
 

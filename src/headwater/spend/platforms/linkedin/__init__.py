@@ -53,7 +53,7 @@ _CAMPAIGN_STATES = f"{_GROUP_STATES},COMPLETED"
 Item = dict[str, Any]
 
 
-class LinkedInSettings(AccountSettings, frozen=True, kw_only=True):
+class LinkedInSpendSettings(AccountSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         digits(1, 20, "123456789"),
@@ -66,11 +66,11 @@ class LinkedInSettings(AccountSettings, frozen=True, kw_only=True):
     ] = "202606"
 
 
-class LinkedIn(SpendPlatform):
+class LinkedInSpend(SpendPlatform):
     name = "linkedin"
     title = "LinkedIn"
     url = "https://api.linkedin.com"
-    settings = LinkedInSettings
+    settings = LinkedInSpendSettings
     secrets = {
         "access_token": "Token with the scopes r_ads and r_ads_reporting, valid for 60 days: LinkedIn"
         " Developers, Auth, OAuth 2.0 tools.",

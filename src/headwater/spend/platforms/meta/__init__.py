@@ -65,7 +65,7 @@ class _Usage(msgspec.Struct):
 _decode_usage = msgspec.json.Decoder(dict[str, list[_Usage]]).decode
 
 
-class MetaSettings(AccountSettings, frozen=True, kw_only=True):
+class MetaSpendSettings(AccountSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         digits(1, 20, "1234567890"),
@@ -74,11 +74,11 @@ class MetaSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[PointVersion, About(description="Version of the Marketing API.")] = "v26.0"
 
 
-class Meta(SpendPlatform):
+class MetaSpend(SpendPlatform):
     name = "meta"
     title = "Meta"
     url = "https://graph.facebook.com"
-    settings = MetaSettings
+    settings = MetaSpendSettings
     secrets = {
         "access_token": "Token of a system user with ads_read and the ad account assigned: Business settings,"
         " System users, Generate token."

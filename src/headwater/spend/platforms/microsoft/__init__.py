@@ -74,7 +74,7 @@ _ZONES = {names[1]: names[0] for names in _read_zones()}
 _REPORT_ZONES = {names[0]: names[-1] for names in _read_zones()}
 
 
-class MicrosoftSettings(AccountSettings, frozen=True, kw_only=True):
+class MicrosoftSpendSettings(AccountSettings, frozen=True, kw_only=True):
     account_id: Annotated[
         str,
         digits(1, 20, "123456789"),
@@ -88,13 +88,13 @@ class MicrosoftSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of the Bing Ads API.")] = "v13"
 
 
-class Microsoft(SpendPlatform):
+class MicrosoftSpend(SpendPlatform):
     """The account's currency and time zone come from Customer Management: a report without rows has none."""
 
     name = "microsoft"
     title = "Microsoft Advertising"
     url = "https://reporting.api.bingads.microsoft.com"
-    settings = MicrosoftSettings
+    settings = MicrosoftSpendSettings
     secrets = microsoft_ads.SECRETS
     optional_secrets = microsoft_ads.OPTIONAL_SECRETS
     steps = (
@@ -113,7 +113,7 @@ class Microsoft(SpendPlatform):
         if request.method == "GET":  # a download is at another company's address, which is signed
             return request
         authorized = super().authorize(request, credentials)
-        settings: MicrosoftSettings = credentials.settings
+        settings: MicrosoftSpendSettings = credentials.settings
         ours = microsoft_ads.make_headers(credentials.secrets, settings.customer_id, settings.account_id)
         return msgspec.structs.replace(authorized, headers={**authorized.headers, **ours})
 
@@ -138,7 +138,7 @@ class Microsoft(SpendPlatform):
         return Fault(cause, errors[0].get("Message"), f"code {code}", name, wait_seconds=wait)
 
     def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:
-        settings: MicrosoftSettings = credentials.settings
+        settings: MicrosoftSpendSettings = credentials.settings
         url = f"{_ACCOUNTS_URL}/CustomerManagement/{settings.api_version}/Account/Query"
         question = {"AccountId": int(settings.account_id)}
         body = yield make_json_call(self.address(credentials, url), question)

@@ -45,7 +45,7 @@ _METRICS = ("spend", "impressions", "clicks")
 _NOT_FOUND = 404
 
 
-class OpenAISettings(AccountSettings, frozen=True, kw_only=True):
+class OpenAISpendSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of the Ads API.")] = "v1"
     spend_unit: Annotated[
         Literal["units", "micros"],
@@ -53,11 +53,11 @@ class OpenAISettings(AccountSettings, frozen=True, kw_only=True):
     ] = "units"
 
 
-class OpenAI(SpendPlatform):
+class OpenAISpend(SpendPlatform):
     name = "openai"
     title = "OpenAI"
     url = "https://api.ads.openai.com"
-    settings = OpenAISettings
+    settings = OpenAISpendSettings
     secrets = {"api_key": "API key of the ad account: Ads Manager, Settings. It belongs to one account."}
     steps = ("In Ads Manager for ChatGPT, open Settings and create an API key.",)
     limits = PullLimits(days=30, window=28, history=364, page_sizes=(2000, 500))

@@ -47,7 +47,7 @@ _MOST_IDS = 50
 """Per request: Pinterest takes 250, but with ids of 18 digits a URL would be longer than ours may be."""
 
 
-class PinterestSettings(AccountSettings, frozen=True, kw_only=True):
+class PinterestSpendSettings(AccountSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         digits(1, 18, "549755885175"),
@@ -61,11 +61,11 @@ class PinterestSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of Pinterest's API.")] = "v5"
 
 
-class Pinterest(SpendPlatform):
+class PinterestSpend(SpendPlatform):
     name = "pinterest"
     title = "Pinterest"
     url = "https://api.pinterest.com"
-    settings = PinterestSettings
+    settings = PinterestSpendSettings
     secrets = {
         "client_id": "App id of your app at Pinterest.",
         "client_secret": "App secret key of the app.",

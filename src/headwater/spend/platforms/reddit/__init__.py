@@ -45,7 +45,7 @@ _MARGIN = timedelta(days=1)
 """Asked for around the days: whether times are in UTC or the account's zone is not documented."""
 
 
-class RedditSettings(AccountSettings, frozen=True, kw_only=True):
+class RedditSpendSettings(AccountSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         code(1, 64, "a2_abc123", "_-"),
@@ -54,11 +54,11 @@ class RedditSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of Reddit's Ads API.")] = "v3"
 
 
-class Reddit(SpendPlatform):
+class RedditSpend(SpendPlatform):
     name = "reddit"
     title = "Reddit"
     url = "https://ads-api.reddit.com"
-    settings = RedditSettings
+    settings = RedditSpendSettings
     secrets = {
         "client_id": "App id of a developer app in Ads Manager.",
         "client_secret": "Secret of the app.",

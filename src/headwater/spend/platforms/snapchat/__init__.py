@@ -45,7 +45,7 @@ _SUCCESS = "SUCCESS"
 _PARTIAL = "PARTIAL"
 
 
-class SnapchatSettings(AccountSettings, frozen=True, kw_only=True):
+class SnapchatSpendSettings(AccountSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         code(1, 64, "8f3a1c52-0b7e-4d8a-9a61-2f0c5be7d913", "-"),
@@ -54,11 +54,11 @@ class SnapchatSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of the Marketing API.")] = "v1"
 
 
-class Snapchat(SpendPlatform):
+class SnapchatSpend(SpendPlatform):
     name = "snapchat"
     title = "Snapchat"
     url = "https://adsapi.snapchat.com"
-    settings = SnapchatSettings
+    settings = SnapchatSpendSettings
     secrets = {
         "client_id": "Client id of an OAuth app in Business Manager.",
         "client_secret": "Client secret of the app.",

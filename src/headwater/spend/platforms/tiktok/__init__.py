@@ -53,7 +53,7 @@ _MINUTE_LIMIT_SECONDS = 300.0
 _DAY_SECONDS = 24 * 3600.0
 
 
-class TikTokSettings(AccountSettings, frozen=True, kw_only=True):
+class TikTokSpendSettings(AccountSettings, frozen=True, kw_only=True):
     advertiser_id: Annotated[
         str,
         digits(1, 20, "7012345678901234567"),
@@ -62,11 +62,11 @@ class TikTokSettings(AccountSettings, frozen=True, kw_only=True):
     api_version: Annotated[PointVersion, Meta(description="Version of the API for Business.")] = "v1.3"
 
 
-class TikTok(SpendPlatform):
+class TikTokSpend(SpendPlatform):
     name = "tiktok"
     title = "TikTok"
     url = "https://business-api.tiktok.com"
-    settings = TikTokSettings
+    settings = TikTokSpendSettings
     secrets = {
         "access_token": "Long-term access token of a developer app with the permission Reporting, authorized"
         " by the advertiser."
