@@ -14,16 +14,19 @@ import pytest
 from headwater.attribution.models import MODELS
 from headwater.forwarding.platforms.chatgpt_ads import ChatGPTAds
 from headwater.forwarding.platforms.meta import Meta
+from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.settings import CREDIT_MODELS
 from tests.deliveries.staging import Sending
 from tests.support.campaigns import campaign_size
+from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Received, Step
 
 PATHS = campaign_size("HEADWATER_CREDIT_PATHS", 120, 10_000)
 HOUR, DAY = 3600, 86_400
 FBCLID = "IwAR0{number:06}abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNO"
 SOURCES = {"facebook_ads": "fbclid", "google_ads": "gclid", "email": None, "direct": None}
+CLICK_IDS = {**SOURCES, "bing_ads": "msclkid"}
 PLATFORMS: dict[str, Platform] = {"meta": Meta(), "chatgpt_ads": ChatGPTAds()}
 
 
@@ -62,9 +65,10 @@ def buy(
     moment = columns.setdefault("event_time", sending.moment(-60))
     contact = sending.rows.contact(email=f"a{sending._number()}@example.com")
     for source, hours in touches:
-        parameter = SOURCES[source]
+        parameter = CLICK_IDS[source]
         number = sending._number()
-        url = f"https://shop.example/?{parameter}={FBCLID.format(number=number)}" if parameter else None
+        value = f"{number:032x}" if parameter == "msclkid" else FBCLID.format(number=number)
+        url = f"https://shop.example/?{parameter}={value}" if parameter else None
         tags = sending.rows.tag_set(campaign_id="c1", adset_id="s1", ad_id="a1") if parameter else 0
         sending.rows.touchpoint(contact, source, url=url, tag_set_id=tags,
                                 occurred_at=moment - timedelta(hours=hours))  # fmt: skip
@@ -196,6 +200,34 @@ def test_chatgpt_ads(sending: Sending) -> None:
         "type": "attribution", "original_event_id": sale["id"], "original_event_type": sale["type"],
         "attribution_model": "last_touch", "attribution_share": 1,
     }  # fmt: skip
+
+
+def test_microsoft(sending: Sending) -> None:
+    """Its clicks are sent as conversions with a share each, and the conversion itself is not."""
+    sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
+    with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
+        sending.urls["microsoft_offline"] = microsoft.url
+        destination = sending.destination(
+            settings='{"customer_id": "1", "account_id": "2", "credit_model": "linear"}',
+            event_names='{"purchase": "Sale"}',
+            all_events=False,
+        )
+        path = buy(sending, destination, ("bing_ads", 9), ("email", 8), ("bing_ads", 7))
+        without = buy(sending, destination, ("email", 8))
+        sending.run()
+        sending.advance(1)
+        sending.run()
+        (body,) = microsoft.bodies
+    assert [row[:4] for row in credits_of(sending, path.event)] == [
+        (1, "delivered", None, Decimal("0.333334")), (2, "delivered", None, Decimal("0.333333")),
+    ]  # fmt: skip
+    sent_clicks = body["OfflineConversions"]
+    assert [click["ExternalAttributionCredit"] for click in sent_clicks] == [0.333334, 0.333333]
+    assert {click["ExternalAttributionModel"] for click in sent_clicks} == {"Linear"}
+    assert {click["ConversionValue"] for click in sent_clicks} == {90}
+    assert len({click["MicrosoftClickId"] for click in sent_clicks}) == 2
+    reasons = [sending.of(delivery, "reason") for delivery in (path.delivery, without.delivery)]
+    assert reasons == ["sent_as_credit", "not_attributed"]
 
 
 def test_only_models_without_training() -> None:

@@ -55,11 +55,13 @@ async def queue_credits(
     delivery_ids: Collection[int],
     current_time: float,
 ) -> None:
-    """Queue credit for accepted conversions, in the transaction that records the acceptance. Only those sent
-    all events get it: platforms compare credit with the conversions that they have.
+    """Queue credit for conversions, in the transaction that records their acceptance or their replacement by
+    credit. If a platform compares credit with the conversions that it has, it must be sent all events.
     """
     model = getattr(destination.settings, "credit_model", "off")
-    if platform.credits is None or model == "off" or not destination.all_events or not delivery_ids:
+    if platform.credits is None or model == "off" or not delivery_ids:
+        return
+    if not destination.all_events and not platform.credits.replaces_conversion:
         return
     attribution = Attribution(model, destination.settings.credit_window, tuple(ALL_IDS))
     credited = credited_rows(attribution, SQL("true"), queries["events"])

@@ -43,7 +43,7 @@ from headwater.forwarding.destinations import leases
 from headwater.forwarding.destinations.credentials import unseal_destination
 from headwater.forwarding.destinations.inputs import settings_problems
 from headwater.forwarding.destinations.leases import DestinationLease, LeasedDestination
-from headwater.forwarding.platforms.models import Conversion, Destination
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.platform_client import CallContents, PlatformCall, PlatformClient
 from headwater.spaces.encryption import Unsealable
@@ -177,7 +177,7 @@ class DeliveryLoop:
             pending = await load_waiting(connection, key.space_id, key.id, ids)
         parts, settled = _prepare(pending, target, current_time)
         if settled:
-            await self._write(platform.name, CallRecord(current_time, settled, called=False))
+            await self._write(platform.name, CallRecord(current_time, settled, called=False), target)
         if not parts:
             return CallOutcome()
         parts, later = _take_call(parts, platform)
@@ -330,12 +330,14 @@ def _call_record(
 
 
 async def _queue_later(connection: AsyncConnection, target: _Target, call: CallRecord) -> None:
-    """Queue what follows from accepted deliveries: corrections and credit."""
+    """Queue what follows from a call's deliveries: corrections and credit."""
     accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
+    replaced = [delivery.id for delivery in call.deliveries if delivery.reason == SkipReason.SENT_AS_CREDIT]
     platform, destination = target.platform, target.destination
     if platform.corrections is not None and platform.corrections.accepted == "delivered":
         await correct_accepted(connection, destination.space_id, accepted)
-    await queue_credits(connection, platform, destination, accepted, call.now)
+    credited = replaced if platform.sends_credit_only(destination) else accepted
+    await queue_credits(connection, platform, destination, credited, call.now)
 
 
 def _find_accepted(

@@ -95,6 +95,8 @@ def decide(
     if current_time > delivery.too_old_at(platform):
         return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
     reason = platform.skip_reason(conversion, destination)
+    if reason is None and delivery.kind == "conversion" and platform.sends_credit_only(destination):
+        reason = SkipReason.SENT_AS_CREDIT
     if reason is not None:
         return Skip(reason)
     sendable_at = delivery.sendable_at(platform)

@@ -38,6 +38,9 @@ _SKIP_REASONS = {
         "the platform requires an amount for such events", "send an amount with the event"
     ),
     SkipReason.REFUND: ReasonMeaning("a refund is sent as a correction of its order", None),
+    SkipReason.SENT_AS_CREDIT: ReasonMeaning(
+        "the credit of each of the platform's clicks is sent instead", None
+    ),
     SkipReason.SAME_AMOUNT: ReasonMeaning("the platform already has the order's amount", None),
     SkipReason.OTHER_ACCOUNT: ReasonMeaning(
         "the conversion was sent to another account of the platform", "set that account again, then replay"

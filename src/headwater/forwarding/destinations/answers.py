@@ -99,8 +99,9 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
     )
 
 
-def _warn_of_credit(stored: DestinationRow) -> list[str]:
-    if stored.all_events or stored.settings.get("credit_model", "off") == "off":
+def _warn_of_credit(stored: DestinationRow, platform: Platform) -> list[str]:
+    needs_all = platform.credits is not None and not platform.credits.replaces_conversion
+    if not needs_all or stored.all_events or stored.settings.get("credit_model", "off") == "off":
         return []
     return ["No credit is sent: credit_model needs all_events."]
 
@@ -121,7 +122,7 @@ def describe_destination(stored: DestinationRow) -> DestinationAnswer:
         secrets=stored.secret_names,
         event_names=stored.event_names,
         mapping=mapping,
-        warnings=[*warnings(platform, mapping), *_warn_of_credit(stored)],
+        warnings=[*warnings(platform, mapping), *_warn_of_credit(stored, platform)],
         deliveries=DeliveryCounts(**stored.counts),
         wait_until=stored.wait_until,
         tested_at=stored.tested_at,

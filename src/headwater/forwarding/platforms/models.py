@@ -22,6 +22,7 @@ class SkipReason(StrEnum):
     NO_CURRENCY = "no_currency"
     NO_AMOUNT = "no_amount"
     REFUND = "refund"
+    SENT_AS_CREDIT = "sent_as_credit"
     SAME_AMOUNT = "same_amount"
     OTHER_ACCOUNT = "other_account"
     PAUSED = "paused"

@@ -57,6 +57,8 @@ class CreditReports:
     """The maximum age of the conversion, in seconds."""
     ids: frozenset[str]
     """Click ids and cookies; a touch without one gets none."""
+    replaces_conversion: bool = False
+    """Whether a sale is sent as its credits alone. Otherwise they refer to the conversion."""
 
 
 class Platform(AccountKind, ABC):
@@ -181,6 +183,10 @@ class Platform(AccountKind, ABC):
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
+
+    def sends_credit_only(self, destination: Destination) -> bool:
+        is_on = getattr(destination.settings, "credit_model", "off") != "off"
+        return is_on and self.credits is not None and self.credits.replaces_conversion
 
     def find_place(self, conversion: Conversion, destination: Destination) -> str:
         """Return the account and name that a conversion is sent to."""

@@ -38,7 +38,7 @@ CreditModel = Annotated[
     Meta(
         pattern=f"^(?:off|{'|'.join(CREDIT_MODELS)})$",
         description="The attribution model whose credit the platform is sent for its clicks, such as linear;"
-        " off sends none. It needs all_events.",
+        " off sends none.",
     ),
 ]
 CreditWindow = Annotated[

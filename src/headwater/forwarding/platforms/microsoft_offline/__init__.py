@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from headwater.attribution.models import MODELS
 from headwater.base.egress import microsoft_ads
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
@@ -17,9 +18,9 @@ from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_in_form, microsoft_email, phone_with_plus
 from headwater.forwarding.platforms.microsoft_offline.responses import classify
 from headwater.forwarding.platforms.microsoft_offline.settings import MicrosoftOfflineSettings
-from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.models import ClickCredit, Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import present
-from headwater.forwarding.platforms.platform import DAY, Corrections, Limits, Platform
+from headwater.forwarding.platforms.platform import DAY, Corrections, CreditReports, Limits, Platform
 
 
 class MicrosoftOffline(Platform):
@@ -36,6 +37,7 @@ class MicrosoftOffline(Platform):
     optional_secrets = microsoft_ads.OPTIONAL_SECRETS
     limits = Limits(batch=1000, age=90 * DAY)
     corrections = Corrections(age=90 * DAY, are_separate=True)
+    credits = CreditReports(age=90 * DAY, ids=frozenset({"msclkid"}), replaces_conversion=True)
     name_pattern = ".{1,100}"
     name_rule = "must be the name of an offline conversion goal: 1 to 100 characters."
     kept_fields = frozenset(
@@ -44,6 +46,8 @@ class MicrosoftOffline(Platform):
             "ConversionTime",
             "ConversionValue",
             "ConversionCurrencyCode",
+            "ExternalAttributionCredit",
+            "ExternalAttributionModel",
             "AdjustmentTime",
             "AdjustmentType",
             "AdjustmentValue",
@@ -73,6 +77,15 @@ class MicrosoftOffline(Platform):
             AdjustmentValue=None if amount is None else as_number(amount),
             AdjustmentCurrencyCode=None if amount is None else conversion.currency,
         )
+
+    def build_credit(
+        self, conversion: Conversion, destination: Destination, credit: ClickCredit
+    ) -> dict[str, Any]:
+        """Return the conversion of one click, with its share."""
+        return self.build(conversion, destination) | {
+            "ExternalAttributionCredit": as_number(credit.frozen.share),
+            "ExternalAttributionModel": MODELS[credit.frozen.model].title,
+        }
 
     def _make_key(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return present(

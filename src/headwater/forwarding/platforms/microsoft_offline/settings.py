@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from headwater.forwarding.platforms.settings import CreditModel, CreditWindow
 from headwater.http.inputs.account_kinds import AccountSettings
 from headwater.http.inputs.account_settings import Version, digits
 
@@ -23,3 +24,5 @@ class MicrosoftOfflineSettings(AccountSettings, frozen=True, kw_only=True):
         str, digits(1, 20, "123456789"), Meta(description="Number of the ad account: `aid` in that address.")
     ]
     api_version: Annotated[Version, Meta(description="Version of the Bing Ads API.")] = "v13"
+    credit_model: CreditModel = "off"
+    credit_window: CreditWindow = 30
