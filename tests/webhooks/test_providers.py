@@ -15,7 +15,7 @@ from tests.support.webhook_samples import SAMPLES
 
 NEW_TYPE = """
 from headwater.intake.webhooks.providers.generic import GENERIC
-from dataclasses import replace
+from msgspec.structs import replace
 
 PAYHOUSE = replace(GENERIC, type="payhouse")
 """
