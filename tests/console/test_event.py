@@ -231,4 +231,4 @@ def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
     stage.forwarded(stage.destination(), bought, kind="credit", number=1, status="delivered",
                     credit=Jsonb(credit), touchpoint_id=told)  # fmt: skip
     assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(bought)
-    assert "Credit, 50.00 % by linear, delivered" in show(bought, "?window=7")
+    assert "Credit, 50.00 % by linear, delivered" in show(bought, "?attribution_window=7")

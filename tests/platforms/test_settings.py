@@ -71,7 +71,7 @@ def read(kind: AccountKind, settings: dict[str, Any], *, as_text: bool = False) 
 @EVERY
 def test_every_setting_has_a_rule_of_its_own(name: str, field: msgspec.structs.FieldInfo) -> None:
     rule = describe_rule(field.type)
-    assert re.fullmatch(r"must be .{5,140}\.", rule)
+    assert re.fullmatch(r"must be .{5,160}\.", rule)
     assert rule != "must be a text.", f"{name} says nothing of what fits"
 
 

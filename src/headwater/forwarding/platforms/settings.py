@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
-from headwater.attribution.models import DATA_DRIVEN_MODELS, MODELS
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.models import Conversion
 from headwater.http.inputs.account_kinds import AccountSettings
@@ -32,13 +31,24 @@ LimitedDataUse = Annotated[
 ]
 
 
-CREDIT_MODELS = tuple(name for name in MODELS if name not in DATA_DRIVEN_MODELS)
+_CreditModel = Literal[
+    "off",
+    "first_touch",
+    "last_touch",
+    "linear",
+    "first_platform_touch",
+    "last_platform_touch",
+    "linear_paid",
+    "u_shaped",
+    "time_decay",
+    "last_non_direct_touch",
+]
+CREDIT_MODELS: tuple[str, ...] = get_args(_CreditModel)[1:]
 CreditModel = Annotated[
-    str,
+    _CreditModel,
     Meta(
-        pattern=f"^(?:off|{'|'.join(CREDIT_MODELS)})$",
         description="The attribution model whose credit the platform is sent for its clicks, such as linear;"
-        " off sends none.",
+        " off sends none."
     ),
 ]
 CreditWindow = Annotated[
