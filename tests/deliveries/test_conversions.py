@@ -10,8 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.forwarding.deliveries.conversions import click_ids, load_waiting
+from headwater.forwarding.deliveries.conversions import load_waiting
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
+from headwater.forwarding.deliveries.id_forms import click_ids
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.catalogue import SOURCES
 from tests.deliveries.staging import Sending

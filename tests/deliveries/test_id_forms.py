@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.events.browsing.accepted import COOKIES
-from headwater.forwarding.deliveries.conversions import click_ids
-from headwater.forwarding.deliveries.id_forms import FORMS, can_be, sendable
+from headwater.forwarding.deliveries.id_forms import FORMS, can_be, click_ids, sendable
 from headwater.sources.clicks import CLICK_IDS
 
 REAL = {

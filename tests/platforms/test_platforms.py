@@ -189,3 +189,12 @@ def test_trials_and_real_sendings_share_a_path(platform: Platform) -> None:
     to = sample(platform)
     trial = msgspec.structs.replace(to, test=True)
     assert platform.request([], trial).url.split("?")[0].startswith(platform.url)
+
+
+@EVERY
+def test_what_it_declares_it_builds(platform: Platform) -> None:
+    """A platform that takes corrections or credit has a way to build them, and the other way round."""
+    kind = type(platform)
+    assert (kind.corrections is not None) == (kind.build_correction is not Platform.build_correction)
+    assert (kind.credits is not None) == (kind.build_credit is not Platform.build_credit)
+    assert (kind.credits is not None) == ("credit_model" in kind.settings.__struct_fields__)

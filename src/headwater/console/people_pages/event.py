@@ -183,7 +183,7 @@ def _add_credit_now(
     amount: Decimal | None,
     window_days: int,
 ) -> None:
-    """Add the model's credit of now, in percent, to what a platform was told of the same window."""
+    """Add the credit that the model gives today, in percent, to credit that was sent for the same window."""
     by_model = {column.model: column for column in columns}
     for delivery in deliveries:
         told, touch = delivery["credit"], delivery["touchpoint_id"]

@@ -15,14 +15,12 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.deliveries.corrections import load_corrections
 from headwater.forwarding.deliveries.credits import load_credits
 from headwater.forwarding.deliveries.eligibility import PendingDelivery
-from headwater.forwarding.deliveries.id_forms import can_be, sendable
+from headwater.forwarding.deliveries.id_forms import can_be, click_ids, sendable
 from headwater.forwarding.deliveries.outbox import make_dedup_id
 from headwater.forwarding.platforms.identifiers import read_phone
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.people.contacts.names import split_name
 from headwater.sources.catalogue import PAID_IDS, listed_name
-from headwater.sources.clicks import CLICK_IDS
-from headwater.sources.parameters import read_parameters
 
 queries = Queries(__name__, "conversions.sql")
 
@@ -35,7 +33,7 @@ _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = AN
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return those still waiting, in two round trips."""
+    """Return those still waiting, in two round trips; corrections and credit need three more."""
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     return await _load(connection, queries["waiting"], values)
 
@@ -165,8 +163,3 @@ def _make_person(row: dict[str, Any]) -> ConvertedPerson:
 
 def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for group in groups for name, value in group.items() if not can_be(name, value))
-
-
-def click_ids(url: str | None) -> dict[str, str]:
-    """Return unchanged ids by lower-case parameter."""
-    return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

@@ -6,7 +6,7 @@ credit sent to Meta    number 1: 0.333334                number 2: 0.333333
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from itertools import groupby
 
@@ -18,13 +18,11 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
-from headwater.forwarding.deliveries.id_forms import sendable
+from headwater.forwarding.deliveries.id_forms import click_ids, sendable
 from headwater.forwarding.platforms.models import ClickCredit, Destination, FrozenCredit
 from headwater.forwarding.platforms.platform import Platform
 from headwater.sources.catalogue import ALL_IDS, PAID_IDS, listed_name
-from headwater.sources.clicks import CLICK_IDS
 from headwater.sources.networks import FIRST_NUMBER
-from headwater.sources.parameters import read_parameters
 
 queries = Queries(__name__, "credits.sql")
 
@@ -99,9 +97,8 @@ def _has_click(touch: _Touch, platform: Platform) -> bool:
     """Whether the platform gave the touch an id of a valid form."""
     if platform.credits is None or listed_name(touch.source_id) not in platform.sources:
         return False
-    ids: Mapping[str, str] = read_parameters(touch.url, CLICK_IDS, CLICK_IDS) if touch.url else {}
-    found = {**sendable(touch.cookies or {}), **sendable(ids)}
-    return any(name in found for name in platform.credits.ids)
+    found = sendable(touch.cookies or {}) | sendable(click_ids(touch.url))
+    return not platform.credits.ids.isdisjoint(found)
 
 
 async def load_credits(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from headwater.people.identity.junk import Junk
+from headwater.sources.clicks import CLICK_IDS
+from headwater.sources.parameters import read_parameters
 
 _JUNK = Junk()
 _IN_PARTS = {"fbc": 3, "fbp": 3, "rdt_uuid": 1}
@@ -20,6 +22,11 @@ def _read(text: str) -> dict[str, re.Pattern[str]]:
 
 
 FORMS = _read(files("headwater.forwarding.deliveries").joinpath("id_forms.txt").read_text(encoding="utf-8"))
+
+
+def click_ids(url: str | None) -> dict[str, str]:
+    """Return unchanged ids by lower-case parameter."""
+    return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}
 
 
 def sendable(values: Mapping[str, str]) -> dict[str, str]:

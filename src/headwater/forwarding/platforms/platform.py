@@ -118,14 +118,14 @@ class Platform(AccountKind, ABC):
         self, conversion: Conversion, destination: Destination, moment: float
     ) -> dict[str, Any]:
         """Return a correction's part of a call. The conversion has the amount to correct to, None to take it
-        back; `moment` is the time of the correction, in Unix seconds.
+        back; `moment` is the time of the correction, in Unix seconds. Only called with `corrections`.
         """
         raise NotImplementedError
 
     def build_credit(
         self, conversion: Conversion, destination: Destination, credit: ClickCredit
     ) -> dict[str, Any]:
-        """Return a credit's part of a call. The conversion has the click."""
+        """Return a credit's part of a call. The conversion has the click. Only called with `credits`."""
         raise NotImplementedError
 
     def correction_request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
