@@ -73,6 +73,11 @@ def refusing(month: Month, after: slice, dice: np.random.Generator) -> None:
     month.failed[after] += refused
 
 
+def unmatched(month: Month, after: slice, dice: np.random.Generator) -> None:
+    """Most orders have no identifier that a platform could match."""
+    month.unmatched[after] = dice.binomial(month.all_orders[after], 0.8)
+
+
 def doubled(month: Month, after: slice, _: np.random.Generator) -> None:
     """Every order comes a second time, from another sender."""
     month.repeated[after] += month.all_orders[after]
@@ -128,6 +133,7 @@ FAULTS = [
     *_of("CSV rejected", bad_file, Rule.REJECTIONS_ROSE, 12, 150, 20_000),
     *_of("platform refuses events", refusing, Rule.DELIVERIES_FAILED, 600, 3_000, 20_000,
          subject="1"),
+    *_of("identifiers lost", unmatched, Rule.IDENTIFIERS_MISSING, 600, 3_000, 20_000, subject="1"),
     *_of("orders doubled", doubled, Rule.ORDERS_REPEATED, 600, 3_000, 20_000),
     *_of("orders without a name", nameless, Rule.UNATTRIBUTED_ROSE, 3_000, 20_000),
 ]  # fmt: skip

@@ -35,6 +35,7 @@ class Month:
     rejected: Values
     delivered: Values
     failed: Values
+    unmatched: Values
     basket: float
     amounts: dict[str, Values] = field(default_factory=dict[str, Values])
 
@@ -89,7 +90,7 @@ def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Va
     month = Month(
         visits, {source: counts[source] for source in SOURCES}, counts["direct"], orders,
         dice.binomial(whole, dice.uniform(0, 0.02)), dice.poisson(visits * trickle * 0.05),
-        whole - failed, failed, dice.uniform(20, 200),
+        whole - failed, failed, dice.binomial(whole, dice.uniform(0, 0.2)), dice.uniform(20, 200),
     )  # fmt: skip
     month.amounts = {
         source: np.round(number * month.basket * dice.lognormal(0, 0.4, len(number))).astype(int)
@@ -132,6 +133,7 @@ class Watch:
             "orders": totals(month.all_orders), "untouched": totals(month.orders[""]),
             "repeated": totals(month.repeated), "rejected": totals(month.rejected),
             "finished": totals(month.delivered + month.failed), "failed": totals(month.failed),
+            "conversions": totals(month.all_orders), "unmatched": totals(month.unmatched),
         }  # fmt: skip
         self._sources = {source: totals(values) for source, values in month.sources.items()}
         self._day_orders = {name: totals(_daily(month.orders[name])) for name in SOURCES}
@@ -182,6 +184,7 @@ class Watch:
             by_source={name: CountSeries(totals, end) for name, totals in self._sources.items()},
             orders=one["orders"], untouched=one["untouched"], repeated=one["repeated"],
             rejected=one["rejected"], finished={"1": one["finished"]}, failed={"1": one["failed"]},
+            conversions={"1": one["conversions"]}, unmatched={"1": one["unmatched"]},
         )  # fmt: skip
 
     def _days(self, end: int) -> DayCounts:

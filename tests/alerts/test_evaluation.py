@@ -197,6 +197,43 @@ def test_a_held_destination(looker: Looker, stage: Stage) -> None:
     assert len(looker.told) == 2, "what comes back within a day is the same alert"
 
 
+def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **columns: Any) -> None:
+    """Twelve deliveries an hour."""
+    stage.connection.execute(
+        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, status, reason, created_at)"
+        " SELECT %s, %s, extract(epoch FROM at)::bigint, '', %s, %s, at"
+        " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', '5 minutes') at",
+        (stage.space_id, destination, columns["status"], columns.get("reason"), start, end),
+    )
+
+
+def test_verdicts_that_come_late(looker: Looker, stage: Stage) -> None:
+    """Google refuses what it accepted two days ago: a delivery is not finished before its verdict."""
+    destination = stage.destination(platform="google")
+    deliver(stage, destination, NOW - WEEKS, noon(-48), status="counted")
+    deliver(stage, destination, noon(-48), noon(2), status="delivered")
+    looker.look(noon(-1.9), noon(0.1))
+    assert looker.told == []
+    stage.connection.execute(
+        "UPDATE deliveries SET status = 'refused' WHERE space_id = %s AND status = 'delivered'"
+        " AND created_at < %s", (stage.space_id, noon(-30)),
+    )  # fmt: skip
+    looker.look(noon(1.1))
+    assert [(step.rule, step.subject) for step in looker.told] == [(Rule.DELIVERIES_FAILED, str(destination))]
+    assert looker.told[0].title.endswith("fail: 100% in 48 hours, usually 0% to 1%")
+
+
+def test_conversions_without_identifiers(looker: Looker, stage: Stage) -> None:
+    destination = stage.destination(platform="meta")
+    deliver(stage, destination, NOW - WEEKS, noon(-4), status="delivered")
+    deliver(stage, destination, noon(-4), noon(2), status="skipped", reason="no_identifier")
+    looker.look(noon(-5.9), noon(0.1))
+    assert steps(looker.told) == [(Rule.IDENTIFIERS_MISSING, "opened")]
+    assert looker.told[0].subject == str(destination)
+    looker.look(noon(0.9))
+    assert len(looker.told) == 1
+
+
 @pytest.mark.parametrize("choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)])
 def test_what_a_space_chooses(looker: Looker, stage: Stage, database_url: str, choice: RuleChoice) -> None:
     visit(stage, NOW - WEEKS, noon(-2))

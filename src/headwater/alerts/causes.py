@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.alerts.models import Judgement, SpaceCounts
 from headwater.alerts.reported_figures import UNITS
-from headwater.alerts.rules import Rule
+from headwater.alerts.rules import OF_DESTINATIONS, SHARES, Rule
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.people.identity.senders import Sender
 from headwater.sources.titles import format_title
@@ -54,10 +54,13 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
     """Return a title without full stop."""
     word = "stopped" if judgement.is_severe else "fell"
     usual, subject = usual_text(evidence.space, judgement), judgement.subject
-    if judgement.rule is Rule.DELIVERIES_FAILED:
+    if judgement.rule in OF_DESTINATIONS:
         values = evidence.values(judgement, destination_id=int(subject))
         row = await fetch_optional(evidence.connection, queries["destination"], values)
-        return f"Deliveries to “{row[0] if row else subject}” fail: {usual}"
+        name = f"“{row[0] if row else subject}”"
+        if judgement.rule is Rule.IDENTIFIERS_MISSING:
+            return f"Conversions for {name} have no identifier: {usual}"
+        return f"Deliveries to {name} fail: {usual}"
     source = format_title(subject) if subject else ""
     title = {
         Rule.VISITS_FELL: f"Visits {word}",
@@ -73,7 +76,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 def usual_text(space: Space, judgement: Judgement) -> str:
     usual, steps = judgement.usual, judgement.steps
-    if judgement.rule in (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED):
+    if judgement.rule in SHARES:
         return (
             f"{judgement.observed:.0%} in {_span(steps, 'hour')}, usually {usual.low:.0%} to {usual.high:.0%}"
         )
@@ -211,6 +214,13 @@ async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> st
     return "The platform accepts the events too late: they are then too old."
 
 
+async def _explain_identifiers(_: CauseEvidence, __: Judgement) -> str:
+    return (
+        "Orders still come, but the platform could not match them. Links have probably lost their click ids, "
+        "or orders no longer contain the buyer's e-mail."
+    )
+
+
 _FINDERS: dict[Rule, Callable[[CauseEvidence, Judgement], Awaitable[str]]] = {
     Rule.VISITS_FELL: _explain_visits,
     Rule.ORDERS_FELL: _explain_orders,
@@ -220,6 +230,7 @@ _FINDERS: dict[Rule, Callable[[CauseEvidence, Judgement], Awaitable[str]]] = {
     Rule.ORDERS_REPEATED: _explain_repeats,
     Rule.REJECTIONS_ROSE: _explain_rejections,
     Rule.DELIVERIES_FAILED: _explain_failures,
+    Rule.IDENTIFIERS_MISSING: _explain_identifiers,
 }
 
 

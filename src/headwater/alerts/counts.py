@@ -17,6 +17,7 @@ from headwater.alerts.reported_figures import ReportedFigure, read_day_figures, 
 from headwater.alerts.series import DAYS, CountSeries
 from headwater.alerts.watches import SpaceWatch
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
@@ -28,10 +29,18 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEEP_COUNTS = timedelta(days=45)
 """Five weeks, the longest judged period, and a day."""
 LATE = DAY
-"""Reports and deliveries may arrive this long after their hour."""
+"""Reports and conversions may arrive this long after their hour."""
+LATE_VERDICTS = 14 * DAY
+"""Platforms may give their verdict on a delivery this long after its hour."""
 OF_HOURS = ("orders", "untouched")
 OF_DAYS = ("day_orders", "day_revenue")
 _BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
+_OF_DELIVERIES = (
+    ("deliveries", ["finished", "failed"], LATE_VERDICTS),
+    ("identifiers", ["conversions", "unmatched"], LATE),
+)
+"""Statements, their measures, and how far back they are counted again."""
+_VERDICT_PLATFORMS = [name for name, platform in PLATFORMS.items() if platform.verdict_reasons]
 
 
 async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatch) -> bool:
@@ -44,7 +53,6 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
         "counted_at": watch.counted_at,
         "most": MOST_ROWS,
         "since": watch.settled_at - KEEP_COUNTS,
-        "start": local(watch.counted_at, space) - LATE,
     }
     if (await fetch_one(connection, queries["unsettled"], values))[0]:
         return False
@@ -55,8 +63,16 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
             of_measure = {**values, "measure": measure, "after": after}
             rows, last = await fetch_one(connection, add, of_measure)
             after = last or after
-    for name in ("refused", "clear_deliveries", "deliveries"):
-        await connection.execute(queries[name], values)
+    await connection.execute(queries["refused"], values)
+    for name, measures, late in _OF_DELIVERIES:
+        of_measures = {
+            **values,
+            "start": local(watch.counted_at, space).replace(minute=0, second=0, microsecond=0) - late,
+            "measures": measures,
+            "verdict_platforms": _VERDICT_PLATFORMS,
+        }
+        await connection.execute(queries["clear"], of_measures)
+        await connection.execute(queries[name], of_measures)
     before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEEP_COUNTS - 2 * DAY}
     await connection.execute(queries["forget"], before)
     return True
@@ -84,7 +100,7 @@ async def put_figures(
 ) -> None:
     """Replace figures from `start` on, without those too large to store."""
     values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
-    await connection.execute(queries["clear_reported"], values)
+    await connection.execute(queries["clear"], values)
     sums: dict[tuple[str, str, str], int] = defaultdict(int)
     for one in figures:  # an hour that the clock repeats has two figures
         sums[one.measure, one.subject, one.hour.isoformat()] += one.number
@@ -137,6 +153,8 @@ class CountTable:
             rejected=one("rejected"),
             finished=several("finished"),
             failed={subject: one("failed", subject) for subject in several("finished")},
+            conversions=several("conversions"),
+            unmatched={subject: one("unmatched", subject) for subject in several("conversions")},
         )
 
     def at_day(self, end: datetime) -> DayCounts:

@@ -71,27 +71,52 @@ GROUP BY 4
 ON CONFLICT (space_id, measure, subject, hour)
     DO UPDATE SET number = c.number + excluded.number;
 
--- name: clear_deliveries
-DELETE FROM hour_counts c
-WHERE c.space_id = %(space_id)s AND c.measure IN ('finished', 'failed') AND c.hour >= %(start)s;
-
 -- name: deliveries
--- Each destination's finished and failed deliveries, by hour.
+-- Each destination's finished and failed deliveries, by the hour of their event. A platform that publishes
+-- verdicts has not finished a delivery by accepting it.
 INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
 FROM (
-    SELECT d.destination_id, date_trunc('hour', d.quarter AT TIME ZONE %(zone)s) AS hour,
-           sum(d.deliveries) AS finished,
-           sum(d.deliveries) FILTER (WHERE d.status NOT IN ('delivered', 'counted')) AS failed
-    FROM delivery_counts d
-    WHERE d.space_id = %(space_id)s AND d.status IN ('delivered', 'counted', 'refused', 'failed', 'expired')
-      AND d.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
+    SELECT c.destination_id, date_trunc('hour', c.quarter AT TIME ZONE %(zone)s) AS hour,
+           sum(c.deliveries) AS finished,
+           sum(c.deliveries) FILTER (WHERE c.status NOT IN ('delivered', 'counted')) AS failed
+    FROM delivery_counts c
+    JOIN destinations d ON d.space_id = c.space_id AND d.id = c.destination_id
+    WHERE c.space_id = %(space_id)s AND c.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
+      AND (c.status IN ('counted', 'refused', 'failed', 'expired')
+           OR c.status = 'delivered' AND d.platform <> ALL(%(verdict_platforms)s))
     GROUP BY 1, 2
 ) q
 CROSS JOIN LATERAL (VALUES ('finished', q.finished), ('failed', q.failed)) side (measure, number)
 WHERE side.number > 0;
 
--- name: clear_reported
+-- name: identifiers
+-- Each destination's conversions, and those that were skipped because the platform could not match them.
+INSERT INTO hour_counts (space_id, measure, subject, hour, number)
+SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
+FROM (
+    SELECT p.destination_id, p.hour, sum(p.conversions) AS conversions, sum(p.unmatched) AS unmatched
+    FROM (
+        SELECT c.destination_id, date_trunc('hour', c.quarter AT TIME ZONE %(zone)s) AS hour,
+               c.deliveries AS conversions, 0 AS unmatched
+        FROM delivery_counts c
+        WHERE c.space_id = %(space_id)s AND c.status <> 'skipped'
+          AND c.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
+        UNION ALL
+        SELECT s.destination_id, date_trunc('hour', s.created_at AT TIME ZONE %(zone)s), 1, 1
+        FROM deliveries s
+        WHERE s.space_id = %(space_id)s AND s.reason = 'no_identifier'
+          AND s.created_at >= %(start)s::timestamp AT TIME ZONE %(zone)s
+          AND s.id >= (SELECT min(f.first_id) FROM delivery_counts f
+                       WHERE f.space_id = %(space_id)s AND f.status = 'skipped'
+                         AND f.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s)
+    ) p
+    GROUP BY 1, 2
+) q
+CROSS JOIN LATERAL (VALUES ('conversions', q.conversions), ('unmatched', q.unmatched)) side (measure, number)
+WHERE side.number > 0;
+
+-- name: clear
 DELETE FROM hour_counts c
 WHERE c.space_id = %(space_id)s AND c.measure = ANY(%(measures)s) AND c.hour >= %(start)s;
 

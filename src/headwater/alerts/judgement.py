@@ -63,6 +63,10 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
             _share(Rule.DELIVERIES_FAILED, subject, counts.failed.get(subject), series, alertness)
             for subject, series in counts.finished.items()
         ),
+        *(
+            _share(Rule.IDENTIFIERS_MISSING, subject, counts.unmatched.get(subject), series, alertness)
+            for subject, series in counts.conversions.items()
+        ),
     ]
     return _select_enabled(judged, alertness)
 

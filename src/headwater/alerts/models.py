@@ -38,6 +38,10 @@ class SpaceCounts(Struct, frozen=True):
     finished: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
     """Finished deliveries, by destination."""
     failed: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
+    conversions: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
+    """Conversions for a destination, unless skipped by its rules."""
+    unmatched: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
+    """Those of them without an identifier that the platform could match."""
 
     @property
     def arrivals(self) -> CountSeries | None:

@@ -59,7 +59,7 @@ FROM spaces s WHERE s.id = %(space_id)s AND s.subscription = 'inactive';
 
 -- name: open
 SELECT a.rule AS kind,
-       CASE WHEN a.rule = 'deliveries_failed' THEN a.subject::bigint END AS destination_id,
+       CASE WHEN a.rule IN ('deliveries_failed', 'identifiers_missing') THEN a.subject::bigint END AS destination_id,
        NULL AS platform, NULL AS name, a.cause AS detail, 1 AS count, a.opened_at AS since,
        a.title AS text
 FROM alerts a

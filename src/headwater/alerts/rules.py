@@ -24,6 +24,7 @@ class Rule(StrEnum):
     JOB_FAILED = "job_failed"
     SPEND_API_VERSION = "spend_api_version"
     DELIVERIES_FAILED = "deliveries_failed"
+    IDENTIFIERS_MISSING = "identifiers_missing"
     ORDERS_REPEATED = "orders_repeated"
     UNATTRIBUTED_ROSE = "unattributed_rose"
     SOURCE_VISITS_FELL = "source_visits_fell"
@@ -174,8 +175,16 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",
-        "A far larger share of a platform's deliveries fails permanently than usual.",
+        "A far larger share of a platform's deliveries fails or is refused than usual.",
         "Check why the platform refuses them, fix it, and replay the failed deliveries.",
+        "/platforms",
+    ),
+    Rule.IDENTIFIERS_MISSING: RuleText(
+        "Conversions without identifiers",
+        "A far larger share of a platform's conversions than usual has no click id, e-mail or other "
+        "identifier, and can't be matched to an ad.",
+        "Check that ad links keep their click ids through every redirect, and that orders contain the "
+        "buyer's e-mail or phone number.",
         "/platforms",
     ),
     Rule.ORDERS_REPEATED: RuleText(
@@ -217,6 +226,7 @@ OF_COUNTS = frozenset(
         Rule.ORDERS_FELL,
         Rule.REJECTIONS_ROSE,
         Rule.DELIVERIES_FAILED,
+        Rule.IDENTIFIERS_MISSING,
         Rule.ORDERS_REPEATED,
         Rule.UNATTRIBUTED_ROSE,
         Rule.SOURCE_VISITS_FELL,
@@ -224,5 +234,9 @@ OF_COUNTS = frozenset(
     }
 )
 """Rules that compare figures with their usual range."""
+OF_DESTINATIONS = frozenset({Rule.DELIVERIES_FAILED, Rule.IDENTIFIERS_MISSING})
+"""Rules with a destination's id as subject."""
+SHARES = OF_DESTINATIONS | {Rule.UNATTRIBUTED_ROSE}
+"""Rules that compare a share, from 0 to 1."""
 OF_FIGURES = OF_COUNTS | {Rule.CUSTOM}
 """Rules about figures; the others are current problems."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from headwater.alerts.history import AlertRow, StepRow, acknowledge, list_history, list_steps
 from headwater.alerts.problems import Alert
 from headwater.alerts.reported_figures import UNITS
-from headwater.alerts.rules import TEXTS, Rule
+from headwater.alerts.rules import SHARES, TEXTS, Rule
 from headwater.console.flash import FlashMessage
 from headwater.console.visitor import SpaceVisitor
 from headwater.console.visits import PageVisit, SentForm, SpacePages
@@ -20,7 +20,6 @@ from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/alerts")
 LISTED = 50
-_SHARES = (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED)
 
 
 class ListedAlert(Struct, frozen=True):
@@ -50,7 +49,7 @@ class ListedAlert(Struct, frozen=True):
         return f"{observed} in {span}, usually {low} to {high}"
 
     def _written(self, value: float) -> str:
-        if self.row.rule in _SHARES:
+        if self.row.rule in SHARES:
             return f"{value:.0%}"
         if self.row.rule == Rule.SOURCE_REVENUE_FELL:
             return f"{value / UNITS:,.0f}"
