@@ -12,6 +12,7 @@ _GAUGES = (
     ("headwater_deliveries_oldest_seconds", "Seconds since the oldest due delivery became due"),
     ("headwater_destinations_held", "Destinations with rejected credentials"),
     ("headwater_destinations_waiting", "Destinations paused after a failure"),
+    ("headwater_verdict_requests_open", "Accepted requests without a final verdict on their events"),
 )
 
 

@@ -28,8 +28,12 @@ WHERE d.status = 'active' AND d.wait_until <= now()
 -- For the operator, by platform.
 SELECT t.platform, sum(w.due)::bigint, sum(w.later)::bigint, max(w.age)::float8,
        count(*) FILTER (WHERE t.status = 'held'),
-       count(*) FILTER (WHERE t.status = 'active' AND t.wait_until > now())
+       count(*) FILTER (WHERE t.status = 'active' AND t.wait_until > now()), sum(v.requests)::bigint
 FROM destinations t
+CROSS JOIN LATERAL (
+    SELECT count(*) AS requests FROM verdict_requests r
+    WHERE r.space_id = t.space_id AND r.destination_id = t.id
+) v
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE q.due_at <= now()) AS due,
            count(*) FILTER (WHERE q.due_at > now()) AS later,
