@@ -38,6 +38,7 @@ class GoogleLedger:
     react: Callable[[], str] = lambda: "accept"
     last: dict[str, str] = field(default_factory=dict[str, str])
     corrected: Counter[str] = field(default_factory=Counter[str])
+    refused: set[str] = field(default_factory=set[str])
 
     def __call__(self, request: Received) -> Step:
         if request.method == "GET":
@@ -63,6 +64,7 @@ class GoogleLedger:
         key, moment = event["transactionId"], event.get("lastUpdatedTimestamp")
         if self.refuse(event):
             event["refused"] = True
+            self.refused.add(key)
             return
         if moment is not None:
             if key not in self.amounts:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +20,7 @@ from msgspec import Meta
 from headwater.base.egress.client import Egress
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.database.pool import Database
+from headwater.forwarding.deliveries import delivery_loop, verdicts
 from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
 from headwater.forwarding.deliveries.forwarder import Forwarder
 from headwater.forwarding.destinations.credentials import seal_secrets
@@ -189,6 +195,26 @@ class Sending:
 
         asyncio.run(drain())
 
+    def run_until_killed(self, failpoint: int) -> None:
+        """Send in a process that is killed at the failpoint of this number, if it gets there. Its leases
+        end.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # of forks beside threads, which it does not use
+            process = os.fork()
+        if not process:
+            _die_at(failpoint)
+            with contextlib.suppress(BaseException):
+                self.run()
+            os._exit(0)
+        os.waitpid(process, 0)
+        self.connection.execute(
+            "UPDATE destinations SET leased_until = now() - interval '1 second'"
+            " WHERE space_id = %s AND leased_until IS NOT NULL", (self.space_id,),
+        )  # fmt: skip
+
     def opened(self, stopping: asyncio.Event | None = None) -> Opened:
         return Opened(self, stopping)
 
@@ -238,6 +264,17 @@ class Sending:
         row = self.connection.execute("SELECT nextval('receipt_ids')").fetchone()
         assert row is not None
         return row[0]
+
+
+def _die_at(number: int) -> None:
+    """Let this process die at the failpoint of this number."""
+    passed = itertools.count()
+
+    def failpoint(_: str) -> None:
+        if next(passed) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    delivery_loop.failpoint = verdicts.failpoint = failpoint
 
 
 class Opened:

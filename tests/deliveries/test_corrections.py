@@ -10,6 +10,7 @@ from headwater.forwarding.platforms.microsoft_offline import MicrosoftOffline
 from tests.deliveries.google_ledger import DAY, HALF_HOUR, GoogleLedger, Shop, key
 from tests.deliveries.google_ledger import google as google  # noqa: PLC0414 # a fixture
 from tests.deliveries.google_ledger import shop as shop  # noqa: PLC0414 # a fixture
+from tests.deliveries.microsoft_ledger import SETTINGS, MicrosoftLedger, MicrosoftShop, open_microsoft
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.destinations import taking
@@ -191,13 +192,23 @@ def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
     assert google.amounts == {key(order): 90}
 
 
+def test_microsoft_finds_conversions_by_click_id(sending: Sending) -> None:
+    """An e-mail may have changed since, and would not find the conversion, or find another."""
+    with open_microsoft(sending) as (shop, _):
+        order = shop.sell("100", has_click=False)
+        sending.run()
+        shop.refund(order, "30")
+        sending.run()
+        assert shop.corrections(order) == [(1, "skipped", "no_identifier", None)]
+
+
 def test_microsoft(sending: Sending) -> None:
     """It takes corrections in calls of their own, as soon as it has accepted the conversion."""
     sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
     with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
         sending.urls["microsoft_offline"] = microsoft.url
-        settings = '{"customer_id": "1", "account_id": "2"}'
-        shop = Shop(sending, sending.destination(settings=settings, event_names='{"purchase": "Sale"}'))
+        destination = sending.destination(settings=SETTINGS, event_names='{"purchase": "Sale"}')
+        shop = MicrosoftShop(sending, destination, MicrosoftLedger())
         orders = [shop.sell(amount) for amount in ("100", "50")]
         sending.run()
         shop.refund(orders[0], "30")
@@ -213,7 +224,7 @@ def test_microsoft(sending: Sending) -> None:
     changes = [body for body in others if "OfflineConversionAdjustments" in body]
     assert sorted(map(len, others)) == [1, 1]
     assert len(changes) == 1
-    named = ("ConversionName", "ConversionTime", "HashedEmailAddress")
+    named = ("ConversionName", "ConversionTime", "MicrosoftClickId")
     adjustments = changes[0]["OfflineConversionAdjustments"]
     for conversion, adjustment in zip(conversions, adjustments, strict=True):
         assert [adjustment[name] for name in named] == [conversion[name] for name in named]

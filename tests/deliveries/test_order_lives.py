@@ -1,4 +1,4 @@
-"""Random lives of orders: Google ends with our amounts."""
+"""Random lives of orders: platforms end with our amounts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 from tests.deliveries.google_ledger import HALF_HOUR, GoogleLedger, Shop, key
 from tests.deliveries.google_ledger import google as google  # noqa: PLC0414 # a fixture
 from tests.deliveries.google_ledger import shop as shop  # noqa: PLC0414 # a fixture
+from tests.deliveries.microsoft_ledger import open_microsoft
+from tests.deliveries.staging import Sending
 from tests.deliveries.test_taken_back import change
 from tests.support.campaigns import campaign_size
 
@@ -17,12 +19,21 @@ LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
 
 
 def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:
-    """Sales, refunds, edits, deletions, erasures, merges, outages and lost answers: Google ends with our
-    amounts, was never told of a sale that it had not accepted, and learned of changes in order.
+    """Sales, refunds, edits, deletions, erasures, merges, outages, lost answers and killed forwarders:
+    Google ends with our amounts, was never told of a sale that it had not accepted, and learned of
+    changes in order.
     """
-    draw = random.Random(LIVES)
-    google.refuse = lambda event: "lastUpdatedTimestamp" not in event and _hash(event) % 10 == 0
-    google.react = lambda: draw.choices(["accept", "down", "silent"], [12, 1, 1])[0]
+    live(shop, google, random.Random(LIVES))
+
+
+def test_many_lives_at_microsoft(sending: Sending) -> None:
+    with open_microsoft(sending) as (shop, microsoft):
+        live(shop, microsoft, random.Random(LIVES))
+
+
+def live(shop: Shop, ledger: GoogleLedger, draw: random.Random) -> None:
+    ledger.refuse = lambda event: "lastUpdatedTimestamp" not in event and _hash(event) % 10 == 0
+    ledger.react = lambda: draw.choices(["accept", "down", "silent"], [12, 1, 1])[0]
     lives = Lives(shop, draw)
     for _ in range(max(1, LIVES // 40)):
         new = lives.sell(40)
@@ -30,15 +41,18 @@ def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:
             for order in draw.sample(new, 10):
                 lives.change(order)
             if draw.random() < 0.7:
-                shop.sending.run()
+                if draw.random() < 0.3:
+                    shop.sending.run_until_killed(draw.randrange(8))
+                else:
+                    shop.sending.run()
                 shop.sending.advance(draw.choice([60, HALF_HOUR, 7300]))
-    google.react = lambda: "accept"
+    ledger.react = lambda: "accept"
     for _ in range(8):
         shop.settle()
         shop.sending.advance(7300)
-    assert google.faults == []
-    assert len(google.corrected) > len(lives.people) / 4
-    lives.check(google)
+    assert ledger.faults == []
+    assert len(ledger.corrected) > len(lives.people) / 4
+    lives.check(ledger)
 
 
 def _hash(event: dict[str, Any]) -> int:
@@ -90,10 +104,12 @@ class Lives:
                   " AND %(id)s IN (id, merged_into)", **values)  # fmt: skip
         self._run("UPDATE events SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
                   " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
+        self._run("UPDATE touchpoints SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
+                  " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
         self.people.update({order: survivor for order, known in self.people.items() if known == person})
 
-    def check(self, google: GoogleLedger) -> None:
-        """Everything that Google accepted has our amount, except of erased people."""
+    def check(self, ledger: GoogleLedger) -> None:
+        """Everything that the platform accepted has our amount, except of erased people."""
         worth = dict.fromkeys(map(key, self.deleted), Decimal(0)) | {
             key(order): amount
             for order, amount in self._run("""
@@ -103,20 +119,19 @@ class Lives:
                 FROM events o WHERE o.space_id = %(space)s AND o.amount >= 0""")
         }  # fmt: skip
         erased = {key(order) for order in self.erased}
-        refused = {event["transactionId"] for events in google.requests for event in events
-                   if event.get("refused")}  # fmt: skip
-        unsent = {key(order) for order in self.deleted} | erased | refused
-        assert {name for name in worth if name not in google.amounts} <= unsent
-        # Deleted after a failed attempt: whether Google has it is unknown, so it is not corrected.
-        unknown = {
+        unsent = {key(order) for order in self.deleted} | erased | ledger.refused
+        assert {name for name in worth if name not in ledger.amounts} <= unsent
+        # Deleted after an attempt whose answer is not known: so it is not corrected.
+        skipped = {
             name
             for (name,) in self._run(
                 "SELECT dedup_id FROM deliveries WHERE space_id = %(space)s AND kind = 'conversion'"
-                " AND status = 'skipped' AND attempts > 0"
+                " AND status = 'skipped'"
             )
         }
+        unknown = (skipped & ledger.amounts.keys()) - erased
         assert len(unknown) < len(worth) / 50 + 3
-        held = {name: amount for name, amount in google.amounts.items() if name not in erased | unknown}
+        held = {name: amount for name, amount in ledger.amounts.items() if name not in erased | unknown}
         assert held == {name: worth[name] for name in held}
 
     def _amount(self, low: int, high: int) -> str:

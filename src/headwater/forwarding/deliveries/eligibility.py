@@ -121,7 +121,7 @@ def _decide_correction(
     conversion = msgspec.structs.replace(
         conversion, amount=correction.amount, currency=currency, sent_name=correction.place[len(account) :]
     )
-    reason = platform.skip_reason(conversion, destination)
+    reason = platform.skip_correction(conversion, destination)
     return Send(conversion) if reason is None else Skip(reason)
 
 

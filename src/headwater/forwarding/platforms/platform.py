@@ -188,6 +188,10 @@ class Platform(AccountKind, ABC):
         is_on = getattr(destination.settings, "credit_model", "off") != "off"
         return is_on and self.credits is not None and self.credits.replaces_conversion
 
+    def skip_correction(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return why a correction of a conversion that the platform has is not sent."""
+        return self.skip_reason(conversion, destination)
+
     def find_place(self, conversion: Conversion, destination: Destination) -> str:
         """Return the account and name that a conversion is sent to."""
         return f"{self.find_account(destination)}/{self.find_name(conversion, destination)}"

@@ -1,6 +1,6 @@
 """Microsoft Advertising: offline conversions of the Campaign Management API, and their corrections. Pure.
 
-A conversion has no id: its goal, time, click id and hashed identifiers are its key.
+A conversion has no id: its goal, time, and click id or hashed identifiers are its key.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from headwater.forwarding.platforms.models import ClickCredit, Conversion, Desti
 from headwater.forwarding.platforms.payload_parts import present
 from headwater.forwarding.platforms.platform import DAY, Corrections, CreditReports, Limits, Platform
 
+_CLICK_ID = "msclkid"
+
 
 class MicrosoftOffline(Platform):
     """Offline conversion goals of an ad account. Microsoft has no consent field, so events of people who
@@ -37,7 +39,7 @@ class MicrosoftOffline(Platform):
     optional_secrets = microsoft_ads.OPTIONAL_SECRETS
     limits = Limits(batch=1000, age=90 * DAY)
     corrections = Corrections(age=90 * DAY, are_separate=True)
-    credits = CreditReports(age=90 * DAY, ids=frozenset({"msclkid"}), replaces_conversion=True)
+    credits = CreditReports(age=90 * DAY, ids=frozenset({_CLICK_ID}), replaces_conversion=True)
     name_pattern = ".{1,100}"
     name_rule = "must be the name of an offline conversion goal: 1 to 100 characters."
     kept_fields = frozenset(
@@ -61,9 +63,13 @@ class MicrosoftOffline(Platform):
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         amount = conversion.amount
-        return self._make_key(conversion, destination) | present(
-            ConversionValue=None if amount is None else as_number(amount),
-            ConversionCurrencyCode=None if amount is None else conversion.currency,
+        return (
+            self._make_key(conversion, destination)
+            | _make_identifiers(conversion)
+            | present(
+                ConversionValue=None if amount is None else as_number(amount),
+                ConversionCurrencyCode=None if amount is None else conversion.currency,
+            )
         )
 
     def build_correction(
@@ -72,11 +78,18 @@ class MicrosoftOffline(Platform):
         """Restate the value, or retract the conversion if nothing of it is left."""
         amount = conversion.amount or None
         return self._make_key(conversion, destination) | present(
+            MicrosoftClickId=conversion.click_id(_CLICK_ID),
             AdjustmentTime=_format_time(int(moment * 1000)),
             AdjustmentType="Retract" if amount is None else "Restate",
             AdjustmentValue=None if amount is None else as_number(amount),
             AdjustmentCurrencyCode=None if amount is None else conversion.currency,
         )
+
+    def skip_correction(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Demand the click id: e-mail and phone may have changed since, and would not find the conversion."""
+        if conversion.click_id(_CLICK_ID) is None:
+            return SkipReason.NO_IDENTIFIER
+        return super().skip_correction(conversion, destination)
 
     def build_credit(
         self, conversion: Conversion, destination: Destination, credit: ClickCredit
@@ -91,7 +104,6 @@ class MicrosoftOffline(Platform):
         return present(
             ConversionName=self.find_name(conversion, destination),
             ConversionTime=_format_time(conversion.event_time),
-            **_make_identifiers(conversion),
         )
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
@@ -122,7 +134,7 @@ def _make_call(kind: str, parts: Sequence[dict[str, Any]], destination: Destinat
 
 def _make_identifiers(conversion: Conversion) -> dict[str, Any]:
     return present(
-        MicrosoftClickId=conversion.click_id("msclkid"),
+        MicrosoftClickId=conversion.click_id(_CLICK_ID),
         HashedEmailAddress=hash_in_form(conversion.person.email, microsoft_email),
         HashedPhoneNumber=hash_in_form(conversion.person.phone, phone_with_plus),
     )
