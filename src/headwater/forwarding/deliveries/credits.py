@@ -7,6 +7,7 @@ credit sent to Meta    number 1: 0.333334                number 2: 0.333333
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import groupby
 
@@ -68,7 +69,7 @@ async def queue_credits(
         "space_id": destination.space_id,
         "destination_id": destination.id,
         "delivery_ids": list(delivery_ids),
-        "oldest": current_time - platform.credits.age + MARGIN,
+        "oldest": datetime.fromtimestamp(current_time - platform.credits.age + MARGIN, UTC),
     }
     found = await fetch_all(connection, query, values | attribution.parameters())
     touches = [_Touch(*row) for row in found]

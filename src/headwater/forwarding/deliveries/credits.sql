@@ -12,7 +12,7 @@ ORDER BY c.event_id, c.occurred_at, c.touchpoint_id;
  FROM deliveries d
  JOIN events e ON e.space_id = %(space_id)s AND e.id = d.event_id
  WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]) AND d.kind = 'conversion'
-   AND e.event_time > to_timestamp(%(oldest)s)
+   AND e.event_time > %(oldest)s
    AND NOT EXISTS (SELECT FROM deliveries c
                    WHERE c.space_id = %(space_id)s AND c.event_id = d.event_id
                      AND c.destination_id = d.destination_id AND c.kind = 'credit'))
