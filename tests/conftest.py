@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import httpx2
+import hypothesis
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier, Literal
@@ -49,6 +50,12 @@ BASE_URL = "http://headwater.test"
 """Where the tested application believes that people reach it."""
 NOWHERE = "http://127.0.0.1:9"
 """Where nobody listens."""
+
+# Nothing is timed: a busy machine must not fail a test.
+hypothesis.settings.register_profile(
+    "headwater", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("headwater")
 
 # Every HTTP client would read all the certificates that the machine trusts, which takes longer than
 # most tests. They stay the same while tests run.

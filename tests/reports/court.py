@@ -46,7 +46,7 @@ TOGETHER = 100
 """A long run is of so many histories at a time, drawn by the number of the first."""
 AT_THE_END = 8
 """Questions after a history's last step; after each step before there is one."""
-BATCH, SMALL_BATCH = 25, 8
+BATCH, SMALL_BATCH = 25, 4
 BATCHES = range(100, 112)
 """Faults are looked for in one batch of histories after another, until each has been found. Each
 batch is the same in every run: whether a rare fault is found must not be a matter of luck.
@@ -152,14 +152,15 @@ class Court:
     def judge_random(self, seconds: float, faults: Mapping[str, Plant], rare: Collection[str] = ()) -> None:
         """Judge random histories, in an ordinary run for so long. Raises Different at an answer
         that is not the model's, and AssertionError when the answers would not tell of a fault. An
-        ordinary run takes few histories for that, and leaves the `rare` faults to a long one.
+        ordinary run looks for the first that is not `rare`, in few histories, a long one for all.
         """
         if HISTORIES:
             self.judge_all(range(FIRST, FIRST + HISTORIES, TOGETHER))
         else:
             self.until = time.monotonic() + seconds
             self.judge_many(USUALLY)
-            self.batch, faults = SMALL_BATCH, {name: faults[name] for name in faults if name not in rare}
+            first = next(name for name in faults if name not in rare)
+            self.batch, faults = SMALL_BATCH, {first: faults[first]}
         assert self.judged > 0
         self.until = math.inf
         assert self.missed_faults(faults) == set()

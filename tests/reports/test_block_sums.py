@@ -29,8 +29,10 @@ from tests.reports.court import Court, build_all
 from tests.reports.histories import History, Step, histories
 from tests.reports.playing import World, new_world, play
 from tests.reports.questions import some_period, some_question
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 10)
 QUESTIONS = 2
 
 
@@ -201,7 +203,10 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
 
     @given(history=histories, seed=st.integers(0, 2**16))
     @settings(
-        max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate,)
+        max_examples=HISTORIES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate,),
     )
     def judge(history: History, seed: int) -> None:
         nonlocal dice, questions

@@ -20,7 +20,7 @@ from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
-SPACES = campaign_size("HEADWATER_CHANNEL_CHANGES", 12, 1000)
+SPACES = campaign_size("HEADWATER_CHANNEL_CHANGES", 4, 1000)
 PARTS = ("revenue_difference", "by_conversions", "by_value", "conversions", "conversions_before")
 MAY: dict[str, Any] = {
     "start_date": "2026-05-01 00:00:00",

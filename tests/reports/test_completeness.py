@@ -15,7 +15,7 @@ from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
-SPACES = campaign_size("HEADWATER_BACK_TESTS", 300, 1500)
+SPACES = campaign_size("HEADWATER_BACK_TESTS", 100, 1500)
 """Simulated Spaces whose future is known."""
 HORIZON = 30
 DAY = timedelta(days=1)

@@ -27,7 +27,7 @@ from tests.reports.questions import some_question, with_one_model
 from tests.support.campaigns import campaign_size
 from tests.support.report_model.question import GROUPS
 
-HISTORIES = campaign_size("HEADWATER_HISTORIES", 7, 1000)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 1000)
 QUESTIONS = 6
 MEASURES = [
     "events", "revenue", "credited_events", "credited_revenue", "touched_events", "touched_revenue",

@@ -19,7 +19,7 @@ from tests.support.reading_fixtures import Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 FIRST = date(2026, 4, 30).toordinal()
-HISTORIES = campaign_size("HEADWATER_HISTORIES", 6, 1000)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 1000)
 
 
 def rate(day: str, base: str, currency: str, worth: float | str) -> dict[str, Any]:

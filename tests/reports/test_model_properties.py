@@ -13,6 +13,7 @@ from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import new_world, play
 from tests.reports.questions import some_question
+from tests.support.campaigns import campaign_size
 from tests.support.report_model import loading
 from tests.support.report_model.counting import Figures
 from tests.support.report_model.facts import Facts
@@ -20,12 +21,13 @@ from tests.support.report_model.paths import Tally, make_paths
 from tests.support.report_model.question import CREDITED, Question, read_question
 from tests.support.report_model.report import Report, make_report
 
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 6, 100)
 QUESTIONS = 30
 
 
 def test_it_works(court: Court) -> None:
     @given(history=histories, seed=st.integers(0, 2**16))
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
     def check(history: History, seed: int) -> None:
         world = new_world(court.connection, court.runner, court.reader, history)
         play(world, history)

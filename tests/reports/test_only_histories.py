@@ -17,7 +17,7 @@ from tests.reports.questions import some_question, with_one_model
 from tests.support.campaigns import campaign_size
 from tests.support.report_model.question import GROUPS, read_question
 
-HISTORIES = campaign_size("HEADWATER_HISTORIES", 8, 1000)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 1000)
 MOST_ROWS = 4
 """Rows of each report that are looked at."""
 

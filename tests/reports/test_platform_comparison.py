@@ -28,7 +28,7 @@ from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api
 
-COMPARISONS = campaign_size("HEADWATER_PLATFORM_COMPARISONS", 60, 2000)
+COMPARISONS = campaign_size("HEADWATER_PLATFORM_COMPARISONS", 12, 2000)
 OF_A_WORLD = 6
 """Comparisons of one Space as it is."""
 WINDOWS = (1, 7, 14, 30, 60, 90)

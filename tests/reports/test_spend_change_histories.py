@@ -32,7 +32,7 @@ from tests.support.reading_fixtures import Api
 from tests.support.report_model.groups import Key
 from tests.support.report_model.spend import OF_LEDGER, CostReport, Figures, make_cost_report, spent_by_key
 
-HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 5, 1000)
+HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 2, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
 LAST_DAY = FIRST_DAY + timedelta(days=6)
 GROUPS = ("none", "source", "campaign", "adset", "ad", "day", "week", "month")

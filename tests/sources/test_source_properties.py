@@ -125,6 +125,6 @@ def test_letters_that_look_alike_never_match() -> None:
     ids=lambda text: text[:14],
 )  # fmt: skip
 def test_long_input_takes_linear_time(text: str) -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     explain(Landing(text, text, SourceParameters(text, text, text)))
-    assert time.process_time() - begun < 1
+    assert time.thread_time() - begun < 10  # quadratic would be minutes

@@ -63,7 +63,7 @@ MAPPINGS: dict[str, tuple[str, Any]] = {
     "flattened": ("length(map(&[@,[@,@]], u)[][])", WORDS),
 }  # fmt: skip
 LOOP_SECONDS = 0.05
-STEP_SECONDS = 4e-6
+STEP_SECONDS = 10e-6
 """CPU time of a step at the very most, on a slow machine: 0.25 to 2 µs were measured."""
 
 
