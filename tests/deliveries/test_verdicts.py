@@ -362,12 +362,17 @@ def test_a_destination_that_does_not_send_does_not_ask(
     sending: Sending, google: Verdicts, status: str
 ) -> None:
     (delivery,) = send(sending, "purchase")
-    sending.connection.execute(
-        "UPDATE destinations SET status = %s WHERE id = %s", (status, sending.of(delivery, "destination_id"))
-    )
+
+    def become(status: str) -> None:
+        sending.connection.execute(
+            "UPDATE destinations SET status = %s WHERE space_id = %s AND id = %s",
+            (status, sending.space_id, sending.of(delivery, "destination_id")),
+        )
+
+    become(status)
     later(sending, 20 * DAY)
     assert google.asked == []
-    sending.connection.execute("UPDATE destinations SET status = 'active'")
+    become("active")
     sending.run()
     assert sending.of(delivery, "status") == "counted"
 
