@@ -35,7 +35,7 @@ long: $(VENV)/.dev ## Run the long form of campaigns (ARGS=path_histories, a wor
 	HEADWATER_LONG=1 $(BIN)/python -m pytest -s $(if $(filter tests/% -%,$(ARGS)),$(ARGS),-k "$(ARGS)")
 
 crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count what is lost
-	HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \
+	HEADWATER_LONG=1 HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \
 	HEADWATER_CRASH_EVENTS=$(or $(EVENTS),0) HEADWATER_KILLS=$(or $(KILLS),20) \
 	$(BIN)/python -m pytest $(or $(filter tests/%,$(ARGS)),$(CRASH)) $(filter-out tests/%,$(ARGS))
 

@@ -13,9 +13,10 @@ import psycopg
 import pytest
 
 from headwater.database.embedded import Embedded
+from tests.support.commands import run_command
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
-from tests.support.processes import Serve, at_terminal, headwater
+from tests.support.processes import Serve, at_terminal
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
@@ -23,7 +24,7 @@ PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
 def command(data_dir: Path, *words: str, **variables: str) -> Any:
     """What a command prints as JSON."""
-    ran = headwater(*words, "--data-dir", str(data_dir), "--json", **variables)
+    ran = run_command(*words, "--data-dir", str(data_dir), "--json", **variables)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -121,10 +122,10 @@ def set_up_link(data_dir: Path) -> str:
 def try_out(data_dir: Path, *where: str) -> list[str]:
     """Try a new destination out as the documentation says, and return what stood in the way."""
     at = ("--data-dir", str(data_dir))
-    refused = headwater("destination", "test", *where, *at)
+    refused = run_command("destination", "test", *where, *at)
     assert refused.returncode == 1
     assert "test_event_code" in refused.stdout
     advice = refused.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
-    assert headwater(*advice.split(), *at).returncode == 0
-    taken = headwater("destination", "test", *where, *at)
+    assert run_command(*advice.split(), *at).returncode == 0
+    taken = run_command("destination", "test", *where, *at)
     return [] if taken.returncode == 0 else [taken.stdout, taken.stderr]

@@ -89,7 +89,7 @@ def inject(service: Service, name: str, draw: random.Random) -> None:
     """Let a fault strike, and wait until the service has recovered from it by itself."""
     ended = FAULTS[name](service, draw)
     wait_until(lambda: not any(process.alive for process in ended))
-    wait_until(service.whole)
+    service.await_whole()
 
 
 def schedule(seed: str) -> Iterator[str]:

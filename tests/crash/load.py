@@ -11,9 +11,11 @@ from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any
 
 from tests.crash.journeys import Item, Shipment
+from tests.support.campaigns import IS_LONG
 
 API = "/public-api/v1"
-PACE_SECONDS = 0.02
+PACE_SECONDS = 0.02 if IS_LONG else 0.1
+"""Between two requests of a connection."""
 RETRY_SECONDS = 0.05
 ANSWER_SECONDS = 15
 RESEND_ITEMS = 20

@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -25,11 +26,13 @@ from headwater.privacy.erasures import wait_until_erased
 from headwater.spaces.keys import SCOPES
 from tests.crash.load import Account
 from tests.crash.processes import Process, descendants, send_all
+from tests.support.commands import run_command
 from tests.support.installations import install
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
+LOOK_SECONDS = 0.1
 WAITING = """
 SELECT greatest(1, (SELECT count(*) FROM inbox)
                    + (SELECT count(*) FROM erasures WHERE erased_at IS NULL))
@@ -144,8 +147,9 @@ class Service:
         )  # fmt: skip
 
     def answer_of(self, *arguments: str, typed: str = "") -> Any:
-        """What a command prints as JSON, `typed` into its standard input."""
-        done = self.command(*arguments, "--json", typed=typed)
+        """What a command, run in this process, prints as JSON; `typed` into its standard input."""
+        where = ("--data-dir", str(self.data_dir), "--json")
+        done = run_command(*arguments, *where, typed=typed, **self._variables)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -203,6 +207,11 @@ class Service:
             and self._postmaster(family)
             and self.ready()
         )
+
+    def await_whole(self) -> None:
+        """Wait until it is whole, and look seldom: that reads the state of every process of the machine."""
+        pause = threading.Event()
+        wait_until(self.whole, pause=lambda: pause.wait(LOOK_SECONDS))
 
     def family(self) -> list[Process]:
         return descendants(self.pid)

@@ -10,7 +10,7 @@ from tests.crash.campaign import wait_for_progress
 from tests.crash.canonical import canonical, listed
 from tests.crash.faults import inject
 from tests.crash.journeys import Shipment, shipments
-from tests.crash.load import Account, Load, Outcome, Sender
+from tests.crash.load import PACE_SECONDS, Account, Load, Outcome, Sender
 from tests.crash.service import Service
 from tests.support.campaigns import IS_LONG
 
@@ -19,9 +19,9 @@ USUAL = ("worker_after_merge", "kill postgresql")
 FAULTS = (*USUAL, "worker_after_events", "inbox_after_commit") if IS_LONG else USUAL
 
 
-def start(account: Account, work: Iterable[Iterable[Shipment]]) -> Load:
+def start(account: Account, work: Iterable[Iterable[Shipment]], pause: float = PACE_SECONDS) -> Load:
     """Persistent connections, which keep each person's events in order through every crash."""
-    load = Load(Sender(account, shipments, persistent=True) for shipments in work)
+    load = Load(Sender(account, shipments, persistent=True, pause=pause) for shipments in work)
     load.start()
     return load
 
@@ -35,7 +35,7 @@ def test_crashes_change_nothing(service: Service) -> None:
         inject(service, fault, draw)
     disturbed = load.stop()
     same = [islice(shipments(seed), one.sent) for seed, one in zip(seeds, load.senders, strict=True)]
-    undisturbed = start(calm, same).finish()
+    undisturbed = start(calm, same, pause=0.0).finish()
     service.drain()
     assert disturbed.surprises == undisturbed.surprises == []
     assert disturbed.outcomes == undisturbed.outcomes

@@ -24,9 +24,10 @@ from tests.crash.load import Load, Outcome, Sender, resend
 from tests.crash.processes import Process, send_all
 from tests.crash.service import Service
 from tests.crash.verdict import judge
+from tests.support.campaigns import campaign_size
 from tests.support.waiting import wait_until
 
-ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "2"))
+ROUNDS = campaign_size("HEADWATER_CRASH_ROUNDS", 1, 2)
 PR_SET_CHILD_SUBREAPER = 36
 
 

@@ -16,7 +16,7 @@ from tests.crash.campaign import Campaign
 from tests.crash.faults import FAULTS, schedule
 from tests.crash.service import Service
 from tests.crash.verdict import Verdict
-from tests.support.campaigns import campaign_size
+from tests.support.campaigns import campaign_size, in_long_runs
 
 ROUNDS = campaign_size("HEADWATER_CRASH_ROUNDS", 0, 2)
 USUAL = ("kill worker", "worker_after_claim", "kill backend")
@@ -49,6 +49,7 @@ def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
         service.end()
 
 
+@in_long_runs
 def test_catches_acknowledging_before_commit(tmp_path: Path) -> None:
     assert run_mutant(tmp_path, "acknowledge_early", "kill api").lost
 
@@ -57,5 +58,6 @@ def test_catches_storing_without_unique_key(tmp_path: Path) -> None:
     assert run_mutant(tmp_path, "store_twice", "inbox_after_commit").doubled
 
 
+@in_long_runs
 def test_catches_taking_off_the_queue_before_storing(tmp_path: Path) -> None:
     assert run_mutant(tmp_path, "forget_when_claiming", "worker_before_commit").lost

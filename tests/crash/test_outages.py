@@ -113,7 +113,7 @@ def test_refuses_in_time_and_heals(
     with outage(service):
         assert_refuses_in_time(account, unseen)
     wait_until(lambda: call(account, "POST", "/events/track")[0] == 202)
-    wait_until(service.whole)
+    service.await_whole()
     assert 0 < service.times_logged(OUTAGE[0]) - lines < MOST_LINES
     assert service.times_logged(OUTAGE[1]) > back
     assert_kept(service, load.stop(), outage.__name__)
@@ -180,7 +180,7 @@ def test_starts_at_once_after_being_killed(service: Service, account: Account) -
     service.port = 0
     service.start()
     wait_until(lambda: not any(process.alive for process in family))
-    wait_until(service.whole)
+    service.await_whole()
     ledger = load.stop()
     moved = replace(account, port=service.port)
     ledger.items = {key: (moved, item) for key, (_, item) in ledger.items.items()}

@@ -139,7 +139,7 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
         service.kill_supervisor()
         await_end(family)
         service.start()
-    wait_until(service.whole)
+    service.await_whole()
     wait_for_progress(load, draw)
     ledger = load.stop()
     service.drain()
@@ -158,7 +158,7 @@ def test_what_does_not_start_at_first_follows_once_it_is_mended(
     assert service.command("reload").returncode == 2
     installed.change("cli/service/api.py", whole)
     wait_until(lambda: not set(before["worker"]) & set(pids(service)["worker"]))
-    wait_until(service.whole)
+    service.await_whole()
     wait_until(lambda: service.times_logged('"event": "reloaded"') == RELOADS + 1)
 
 

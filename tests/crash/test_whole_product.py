@@ -30,7 +30,7 @@ from tests.crash.load import Load
 from tests.crash.longer_work import Exports, Forwarding, Imports
 from tests.crash.processes import send_all
 from tests.crash.service import Service
-from tests.support.campaigns import campaign_size
+from tests.support.campaigns import campaign_size, in_long_runs
 from tests.support.fake_platform import FakePlatform
 from tests.support.sites import ORIGIN
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -97,7 +97,7 @@ class Whole:
             send_all(self.service.children(fault.removeprefix("kill ")), signal.SIGKILL)
         else:
             inject(self.service, fault, draw)
-        wait_until(self.service.whole)
+        self.service.await_whole()
         self.recoveries.append(time.monotonic() - started)
 
     def settle(self, clients: Sequence[Client]) -> dict[str, list[str]]:
@@ -208,6 +208,7 @@ def test_every_promise_is_kept(
     assert all(client.acknowledged for client in ran.clients)
 
 
+@in_long_runs
 def test_catches_what_is_not_erased_and_what_is_not_forwarded(tmp_path: Path, meta: FakePlatform) -> None:
     faulty = Whole(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
     assert run(faulty, "mutant", []).broken.keys() == {"Erasures", "Forwarding"}

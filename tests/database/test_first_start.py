@@ -16,7 +16,8 @@ from pathlib import Path
 import httpx
 
 from tests.support.accounts import PASSWORD
-from tests.support.processes import Serve, environment, headwater
+from tests.support.commands import run_command
+from tests.support.processes import Serve, environment
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -38,22 +39,19 @@ def test_it_works(tmp_path: Path) -> None:
         wait_until(lambda: links(serve))
         (link,) = links(serve)
         assert link.startswith(f"{url}/console/set-up/")
-        again = json.loads(headwater("user", "set-up-link", *where, "--json").stdout)["url"]
+        again = json.loads(run_command("user", "set-up-link", *where, "--json").stdout)["url"]
         assert httpx.get(link).status_code == 404, "a newer one ends it"
         page = httpx.get(again)
         assert page.status_code == 200
         assert "first Space" in page.text
-        space = json.loads(headwater("space", "create", "--name", "Shop", *where, "--json").stdout)
-        command = [
-            sys.executable, "-m", "headwater", "user", "create", "--email", "a@example.com",
-            "--password-stdin", "--space", str(space["id"]), "--role", "owner", *where,
-        ]  # fmt: skip
-        subprocess.run(
-            command, input=f"{PASSWORD}\n", text=True, check=True, env=environment(),
-            capture_output=True,
+        space = json.loads(run_command("space", "create", "--name", "Shop", *where, "--json").stdout)
+        made = run_command(
+            "user", "create", "--email", "a@example.com", "--password-stdin", "--space", str(space["id"]),
+            "--role", "owner", *where, typed=f"{PASSWORD}\n",
         )  # fmt: skip
+        assert made.returncode == 0, made.stderr
         assert httpx.get(again).status_code == 404
-        late = headwater("user", "set-up-link", *where)
+        late = run_command("user", "set-up-link", *where)
         assert late.returncode == 2
         assert f"there is an account already; log in at {url}/login" in late.stderr
         assert "There is no account yet." not in httpx.get(f"{url}/login").text

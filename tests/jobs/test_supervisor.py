@@ -18,6 +18,7 @@ import pytest
 
 from headwater.base import listening_socket
 from headwater.operations.supervision.record import was_killed
+from tests.support.commands import run_command
 from tests.support.installations import install
 from tests.support.processes import Serve, alive, headwater, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -95,9 +96,9 @@ def test_several_pipelines_share_the_spaces(data_dir: Path) -> None:
     with Serve(data_dir, "--port", "0", "--pipelines", "2") as serve:
         url = serve.url()
         where = ("--data-dir", str(data_dir), "--json")
-        space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)
+        space = json.loads(run_command("space", "create", "--name", "Shop", *where).stdout)
         owner = ("--space", str(space["id"]))
-        key = json.loads(headwater("key", "create", *owner, "--name", "k", *where).stdout)["key"]
+        key = json.loads(run_command("key", "create", *owner, "--name", "k", *where).stdout)["key"]
         standing, _ = serve.named(" worker ")
         standing.suspend()
         try:
@@ -107,7 +108,7 @@ def test_several_pipelines_share_the_spaces(data_dir: Path) -> None:
                 headers={"Authorization": f"Bearer {key}"},
             )
             assert answer.status_code == 202, answer.text
-            waited = headwater("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
+            waited = run_command("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
             assert waited.returncode == 0, waited.stderr
         finally:
             standing.resume()  # or it would outlive the service

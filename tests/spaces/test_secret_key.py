@@ -18,6 +18,7 @@ from headwater.database.embedded import Embedded
 from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import Unsealable, derive_key
 from headwater.spaces.secret_key import SecretKey, SecretKeyError, find_secret_key, key_file, move_to_file
+from tests.support.commands import run_command
 from tests.support.durability import Disk
 from tests.support.installations import install
 from tests.support.processes import Serve, headwater
@@ -39,7 +40,7 @@ def store(url: str, key: str | None) -> None:
 
 
 def command(data_dir: Path, *words: str) -> dict[str, object]:
-    done = headwater(*words, "--json", "--data-dir", str(data_dir))
+    done = run_command(*words, "--json", "--data-dir", str(data_dir))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from typing import TypeVar
 from zlib import crc32
 
+import pytest
+
 T = TypeVar("T")
 IS_LONG = bool(os.environ.get("HEADWATER_LONG"))
+in_long_runs = pytest.mark.skipif(not IS_LONG, reason="a long run: HEADWATER_LONG=1")
+"""Marks a test that a usual run leaves out, as another of its kind stands for it."""
 
 
 def campaign_size(variable: str, usual: int, long: int) -> int:

@@ -16,8 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.base.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
 from tests.conftest import API
+from tests.support.commands import run_command
 from tests.support.installations import install
-from tests.support.processes import Serve, headwater
+from tests.support.processes import Serve
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 EVENTS = 5
@@ -95,18 +96,18 @@ def test_it_works(tmp_path: Path) -> None:
     with Serve(data_dir, "--port", "0") as serve:
         url = serve.url()
         where = ("--data-dir", str(data_dir), "--json")
-        space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)["id"]
-        made = headwater("key", "create", "--space", str(space), "--name", "x", *where)
+        space = json.loads(run_command("space", "create", "--name", "Shop", *where).stdout)["id"]
+        made = run_command("key", "create", "--space", str(space), "--name", "x", *where)
         key = json.loads(made.stdout)["key"]
         count_on(url, key, 1)
         kill_each(serve, " api ")
         kill_each(serve, " worker ")
         count_on(url, key, 2)
         assert generations(data_dir) == 1
-        assert headwater("reload", *where).returncode == 0
+        assert run_command("reload", *where).returncode == 0
         count_on(url, key, 3)
         assert generations(data_dir) == 2  # for a while there were two of each
-        assert headwater("reload", *where).returncode == 0
+        assert run_command("reload", *where).returncode == 0
         count_on(url, key, 4)
         assert generations(data_dir) == 2
         assert counted(url, "headwater_process_starts_total", process="api") == 4
