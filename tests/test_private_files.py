@@ -54,7 +54,7 @@ def test_it_works(tmp_path: Path) -> None:
         folder.chmod(0o755)
     before = os.umask(0o000)
     try:
-        with Serve(data_dir, "--port", "0", "--workers", "2") as serve:
+        with Serve(data_dir, "--port", "0", "--workers", "1") as serve:
             serve.url()
             assert mode(data_dir) == mode(exports) == 0o700
             assert open_to_others(data_dir) == []

@@ -18,6 +18,7 @@ from headwater.operations.backups import journal
 from headwater.operations.backups.restoration import scratch_server
 from headwater.spaces.secret_key import key_file
 from tests.backups.conftest import BOB, Installation, all_rows
+from tests.support.commands import run_command
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import wait_until
 
@@ -71,7 +72,7 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
     new = tmp_path / "new"
     (new / "postgresql.restoring").mkdir(parents=True)
     (new / "postgresql.password").write_text("of a restore that was killed")
-    started = headwater("serve", "--port", "0", "--data-dir", str(new))
+    started = run_command("serve", "--port", "0", "--data-dir", str(new))
     assert started.returncode == 2
     assert "`headwater restore` has not finished" in started.stderr
     assert run("restore", file, "--data-dir", new)["secret_key"] == "restored"

@@ -17,7 +17,7 @@ from tests.pipeline.test_pipeline_properties import SETTINGS, check_sources, run
 from tests.support.campaigns import campaign_size
 from tests.support.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage
 
-FEW = settings(SETTINGS, max_examples=campaign_size("HEADWATER_HISTORIES", 40, 2000))
+FEW = settings(SETTINGS, max_examples=campaign_size("HEADWATER_HISTORIES", 12, 2000))
 
 PAGE = "https://shop.example/shoes"
 ARRIVALS: dict[str, tuple[str, str | None, str | None, str | None]] = {

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from headwater.cli import main
 from headwater.intake.imports import importer as import_run
 from tests.cli.test_cli_import import BAD, EVENT, numbered
+from tests.support.campaigns import campaign_size
 from tests.support.factories import make_stage
 from tests.support.importing import Importer
 
@@ -32,7 +33,7 @@ class Interruption(Exception):
 
 
 @settings(
-    max_examples=25, deadline=None,
+    max_examples=campaign_size("HEADWATER_INTERRUPTIONS", 10, 500), deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(

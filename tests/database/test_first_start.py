@@ -17,6 +17,7 @@ import httpx
 
 from tests.support.accounts import PASSWORD
 from tests.support.commands import run_command
+from tests.support.installations import install
 from tests.support.processes import Serve, environment
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -28,7 +29,7 @@ def links(serve: Serve) -> list[str]:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+    data_dir = install(tmp_path / "data")
     where = ("--data-dir", str(data_dir))
     with Serve(data_dir) as serve:
         url = serve.url()
@@ -109,6 +110,6 @@ def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
 
 
 def test_json_can_be_had_at_a_terminal(tmp_path: Path) -> None:
-    _, written = at_terminal(tmp_path / "data", b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
+    _, written = at_terminal(install(tmp_path / "data"), b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
     lines = [json.loads(line) for line in written.splitlines()]
     assert [line["event"] for line in lines].count("set_up") == 1

@@ -85,7 +85,7 @@ def state(url: str) -> tuple[list[str], int, int]:
 def test_it_works(installed: str, database_url: str, folder: Path) -> None:
     copied = copy(database_url, installed)
     victim = Victim("-c", MIGRATE, copied, str(folder))
-    while victim.killed < (KILLS or 3):
+    while victim.killed < (KILLS or 2):
         if victim.strike():  # it came to its end: once more from the beginning
             copy(database_url, installed)
     while not victim.strike():

@@ -17,6 +17,7 @@ from headwater.forwarding.destinations.credentials import seal_secrets
 from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.deliveries.staging import KEY, Sending
 from tests.support import factories
+from tests.support.campaigns import pick_share
 from tests.support.canaries import Canaries, places
 from tests.support.fake_platform import Answer, FakePlatform, Received
 from tests.support.reading_fixtures import Api
@@ -128,8 +129,8 @@ class Shown:
         }
 
     def tables(self, scene: Scene, sought: list[str]) -> set[str]:
-        found = places(scene.sending.rows, sought).values()
-        return {table for at in found for table, _ in at} & TABLES
+        found = places(scene.sending.rows, sought, TABLES).values()
+        return {table for at in found for table, _ in at}
 
     def _commands(self, scene: Scene) -> str:
         space, number = ["--space", str(self.stage.space_id)], str(scene.delivery_id)
@@ -152,8 +153,9 @@ def shown(
     return Shown(api, stage, capsys, caplog)
 
 
-@pytest.mark.parametrize("kind", [400, 200, 401, 422, 500, "html"])
-@pytest.mark.parametrize("name", PLATFORMS)
+@pytest.mark.parametrize(("name", "kind"), [
+    (name, kind) for name in PLATFORMS for kind in pick_share([400, 200, 401, 422, 500, "html"], name, 2)
+])  # fmt: skip
 def test_nothing_that_a_platform_quotes_is_kept(
     name: str, kind: int | str, platform: FakePlatform, shown: Shown, database_url: str
 ) -> None:

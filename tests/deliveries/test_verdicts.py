@@ -362,17 +362,11 @@ def test_a_destination_that_does_not_send_does_not_ask(
     sending: Sending, google: Verdicts, status: str
 ) -> None:
     (delivery,) = send(sending, "purchase")
-
-    def become(status: str) -> None:
-        sending.connection.execute(
-            "UPDATE destinations SET status = %s WHERE space_id = %s AND id = %s",
-            (status, sending.space_id, sending.of(delivery, "destination_id")),
-        )
-
-    become(status)
+    become = "UPDATE destinations SET status = %s WHERE space_id = %s"
+    sending.connection.execute(become, (status, sending.space_id))
     later(sending, 20 * DAY)
     assert google.asked == []
-    become("active")
+    sending.connection.execute(become, ("active", sending.space_id))
     sending.run()
     assert sending.of(delivery, "status") == "counted"
 

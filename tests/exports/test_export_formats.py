@@ -37,7 +37,7 @@ EVERY_FIELD = [name for name in FIELDS if name not in {"id", "event_time_utc"}][
 CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 0}
 CREATED = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
 TYPES = tuple(LineColumn(f"a_{number}", each) for number, each in enumerate(ColumnType))
-EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 60, 2000)
+EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 25, 2000)
 
 
 class Collected:

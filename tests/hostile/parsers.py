@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
@@ -25,7 +26,8 @@ Place = tuple[str, str]
 """A file and the qualified name of a function in it."""
 
 
-def parsing_functions() -> set[Place]:
+@cache
+def parsing_functions() -> frozenset[Place]:
     """The functions whose own source calls a parser."""
     found: set[Place] = set()
     for name, module in modules().items():
@@ -33,7 +35,7 @@ def parsing_functions() -> set[Place]:
         file = str(Path(module.__file__))
         decoders = _decoders(tree(name))
         found |= {(file, where) for where in _functions(tree(name), "", decoders)}
-    return found
+    return frozenset(found)
 
 
 def _decoders(module: ast.Module) -> set[str]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.events.accepted import AcceptedEvent
@@ -24,6 +24,7 @@ from headwater.spaces.access import Caller
 from headwater.spaces.sites.origins import cookie_domain, is_among, parse_origin, sent_host
 from headwater.spaces.sites.signatures import SigningSecret
 from headwater.spaces.sites.sites import ActiveSite
+from tests.support.campaigns import campaign_size
 from tests.support.sites import event, identify, page
 
 NOW = 1_790_000_000.0
@@ -49,6 +50,9 @@ NAMES = st.sampled_from(
      "profile_field_16", "profile_field_26", "event_name", "consent", "fbp", "idempotency_key",
      "signed_at", "signature"]
 )  # fmt: skip
+
+
+FEW = settings(max_examples=campaign_size("HEADWATER_HOSTILE_REPORTS", 30, 2000))
 
 
 def browser(report: Any) -> Browser:
@@ -77,11 +81,13 @@ def read(body: bytes) -> list[tuple[str, bytes]]:
     return rows
 
 
+@FEW
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_body(body: bytes) -> None:
     read(body)
 
 
+@FEW
 @given(
     st.dictionaries(
         st.sampled_from(["site", "token", "fingerprint", "language", "consent", "cookies"]), JSON
@@ -100,6 +106,7 @@ def test_any_member(members: dict[str, Any], items: list[tuple[Any, dict[str, An
         assert msgspec.json.decode(row, type=KINDS[kind])
 
 
+@FEW
 @given(TEXT, TEXT)
 def test_any_origin_and_host(origin: str, host: str) -> None:
     page_host = sent_host(origin)
@@ -111,6 +118,7 @@ def test_any_origin_and_host(origin: str, host: str) -> None:
         assert parse_origin(parsed) == parsed
 
 
+@FEW
 @given(TEXT | st.from_regex(r"[a-zA-Z_-]{2,20}"))
 def test_any_language(text: str) -> None:
     tag = language_tag(text)

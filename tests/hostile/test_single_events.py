@@ -27,7 +27,7 @@ __all__ = ["accounts", "console", "passwords"]
 
 EVENTS = campaign_size("HEADWATER_HOSTILE_EVENTS", 0, 5000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
-SIZE, USUAL_SIZE = 100, 30
+SIZE, USUAL_SIZE = 100, 12
 ZONES = ("Europe/Berlin", "America/Havana", "Asia/Kathmandu", "Pacific/Apia", "UTC")
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.campaigns import campaign_size
+from tests.support.campaigns import campaign_size, pick_share
 from tests.support.webhook_samples import SAMPLES
 from tests.support.webhooks import Hooks
 
-EXAMPLES = campaign_size("HEADWATER_WEBHOOK_BODIES", 20, 2000)
+EXAMPLES = campaign_size("HEADWATER_WEBHOOK_BODIES", 5, 2000)
 BODIES = {
     "nothing": b"",
     "no JSON": b"hello",
@@ -42,8 +42,9 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize(("kind", "name"), [
+    (kind, name) for kind in SAMPLES for name in pick_share(BODIES, kind)
+])  # fmt: skip
 def test_it_works(webhooks: Hooks, kind: str, name: str) -> None:
     hook = _hook(webhooks, kind)
     answer = hook.deliver(BODIES[name])

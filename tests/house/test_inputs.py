@@ -43,7 +43,8 @@ def type_checks(function: ast.AST) -> bool:
     """True when a function asks for the JSON type of a value."""
     return any(
         isinstance(node, ast.Call)
-        and ast.unparse(node.func) == "isinstance"
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
         and {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)} & JSON_TYPES
         for node in ast.walk(function)
     )
@@ -61,6 +62,8 @@ def refuses(function: ast.AST) -> bool:
 
 def ladders(source: str) -> list[str]:
     """The functions that refuse values and ask for their JSON types."""
+    if "isinstance" not in source:
+        return []
     return [
         node.name
         for node in ast.walk(ast.parse(source))

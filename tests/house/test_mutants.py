@@ -10,6 +10,11 @@ from scripts import mutants
 from scripts.mutants import EQUIVALENT, read_reasons, read_sources, try_fault
 from scripts.mutation import draw_faults, find_faults
 
+from tests.support.campaigns import IS_LONG, campaign_size
+
+FAULTS = campaign_size("HEADWATER_DRAWN_FAULTS", 60, 400)
+SHARE = 8 if IS_LONG else 32
+"""One module in so many is tried."""
 MODULE = '''
 def clamp(value: int, most: int = 1 + 1) -> int:
     """A number that is not above a bound."""
@@ -33,14 +38,14 @@ def test_it_works() -> None:
 
 
 def test_every_fault_of_the_source_is_a_module_that_differs_in_one_place() -> None:
-    sources = dict(list(read_sources().items())[::8])
-    drawn = draw_faults(sources, 400, seed=7)
-    assert drawn == draw_faults(sources, 400, seed=7)
+    sources = dict(list(read_sources().items())[::SHARE])
+    drawn = draw_faults(sources, FAULTS, seed=7)
+    assert drawn == draw_faults(sources, FAULTS, seed=7)
     assert len({fault.kind for fault in drawn}) == 5
+    sound = {path: ast.dump(ast.parse(sources[path])) for path in {fault.path for fault in drawn}}
     for fault in drawn:
-        sound = sources[fault.path]
-        faulty = fault.written_into(sound)
-        assert ast.dump(ast.parse(faulty)) != ast.dump(ast.parse(sound)), fault.name
+        faulty = fault.written_into(sources[fault.path])
+        assert ast.dump(ast.parse(faulty)) != sound[fault.path], fault.name
 
 
 def test_reasons_belong_to_faults_that_are_still_there() -> None:

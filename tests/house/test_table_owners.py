@@ -63,6 +63,7 @@ def strings(text: str) -> Iterator[str]:
             yield str(node.value)
 
 
+@cache
 def writers(source: Path) -> dict[str, set[str]]:
     """Every table that is written, and the rooms that write it."""
     rooms: dict[str, set[str]] = {}
@@ -80,7 +81,10 @@ def writers(source: Path) -> dict[str, set[str]]:
 
 def borrowed(path: Path, room: str) -> set[str]:
     """The statements of other rooms that a module of a room runs, by name."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if "queries" not in text:
+        return set()
+    tree = ast.parse(text)
     foreign: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headwater."):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from headwater.cli import main
 from headwater.intake.imports import importer as import_run
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage, make_stage
 from tests.support.importing import Importer
 from tests.support.reading_fixtures import Api
@@ -166,7 +167,7 @@ def test_rows_of_one_file_meet(
 
 
 @settings(
-    max_examples=25, deadline=None,
+    max_examples=campaign_size("HEADWATER_IMPORTED_PEOPLE", 10, 500), deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(

@@ -5,15 +5,13 @@ who is erased meanwhile does not come back.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psycopg
 import pytest
 from psycopg import AsyncConnection
 
@@ -26,20 +24,10 @@ from headwater.intake.imports.job_models import ImportJob, Reading
 from headwater.intake.imports.uploads import judge_file
 from headwater.privacy.erasure_job import erase_next
 from tests.support.factories import Stage
+from tests.support.forks import die_at
 from tests.support.pipeline import Stage as Pipeline
 
 READING = Reading({"id": "order_id", "email": "email", "total": "amount"}, {"event_name": "purchase"})
-WORK = """
-import sys
-from pathlib import Path
-
-import psycopg
-
-from headwater.intake.imports.job_worker import work
-from headwater.base.storage import LocalFolder
-with psycopg.connect(sys.argv[1], autocommit=True) as connection:
-    work(connection, LocalFolder(Path(sys.argv[2])), sys.argv[1])
-"""
 Result = TypeVar("Result")
 
 
@@ -89,9 +77,12 @@ class Uploads:
 
     def die_at(self, point: str) -> int:
         """Work in a process that dies there; returns its exit code."""
-        command = [sys.executable, "-c", WORK, self.url, str(self.storage.folder)]
-        environment = {**os.environ, "HEADWATER_FAILPOINT": point}
-        code = subprocess.run(command, check=False, env=environment).returncode
+
+        def work() -> None:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                job_worker.work(connection, self.storage, self.url)
+
+        code = die_at(point, work)
         self.stage.connection.execute("UPDATE import_jobs SET leased_until = NULL")
         return code
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import run_command
 from tests.support.installations import install
-from tests.support.processes import Serve, headwater, is_ready
+from tests.support.processes import Serve, is_ready
 from tests.support.waiting import wait_until
 
 
@@ -38,6 +39,6 @@ def test_killed_child_is_started_again(serve: Serve, url: str, word: str) -> Non
 
 @pytest.mark.usefixtures("url")
 def test_two_on_one_data_directory(data_dir: Path) -> None:
-    second = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
+    second = run_command("serve", "--port", "0", "--data-dir", str(data_dir))
     assert (second.returncode, second.stdout) == (2, "")
     assert "another `headwater serve` runs on" in second.stderr

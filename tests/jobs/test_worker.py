@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -19,8 +16,9 @@ from headwater.database.jobs.connection import connect
 from headwater.database.jobs.duties import Duty
 from headwater.database.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
 from headwater.intake.inbox.queue import wait_until_processed
-from headwater.intake.pipeline.batch_runner import run_batch
+from headwater.intake.pipeline.batch_runner import process_space, run_batch
 from headwater.intake.pipeline.duty import make_pipeline_duty
+from tests.support.forks import die_at
 from tests.support.pipeline import MINUTE, T0, Stage, drain, event, new_stage
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -39,15 +37,6 @@ JOURNEY = [
     event(email="a@acme.com", trk_token="t1", trk_source="fb", event_time=T0 + 3 * MINUTE),
     event(email="a@acme.com", tracking_id="u1", order_id="2", event_time=T0 + 4 * MINUTE),
 ]
-
-DRAIN = """
-import sys
-from headwater.database.jobs.connection import connect
-from headwater.intake.pipeline.batch_runner import process_space
-with connect(sys.argv[1]) as connection:
-    while process_space(connection, int(sys.argv[2]), 2).rows:
-        pass
-"""
 
 
 @pytest.fixture
@@ -109,12 +98,13 @@ def test_dying_anywhere_changes_nothing(connection: psycopg.Connection, database
     for each in (calm, hit):
         each.put(*JOURNEY)
     calm.process()
-    died = subprocess.run(
-        [sys.executable, "-c", DRAIN, database_url, str(hit.space_id)],
-        env={**os.environ, "HEADWATER_FAILPOINT": name},
-        check=False,
-    )
-    assert died.returncode == -signal.SIGKILL
+
+    def work() -> None:
+        with connect(database_url) as own:
+            while process_space(own, hit.space_id, 2).rows:
+                pass
+
+    assert die_at(name, work) == -signal.SIGKILL
     committed = 2 if name == "worker_after_commit" else 0
     assert len(hit.values("inbox", "id")) == len(JOURNEY) - committed
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.

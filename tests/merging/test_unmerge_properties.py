@@ -36,7 +36,7 @@ from tests.support.campaigns import campaign_size
 from tests.support.identity_model import Model
 from tests.support.pipeline import Stage, event, new_stage
 
-FEWER = settings(SETTINGS, max_examples=campaign_size("HEADWATER_HISTORIES", 15, 2000))
+FEWER = settings(SETTINGS, max_examples=campaign_size("HEADWATER_HISTORIES", 8, 2000))
 
 NO_DUPLICATES = {name: OTHERS[name] for name in OTHERS.keys() - {"order_id", "idempotency_key"}}
 journeys = st.lists(st.builds(event, **IDENTIFIERS, **NO_DUPLICATES), max_size=12)

@@ -63,7 +63,7 @@ details = st.fixed_dictionaries(
     },
 )
 picks = st.integers(0, 1000)
-HISTORIES = campaign_size("HEADWATER_HISTORIES", 4, 500)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 500)
 
 
 class PeopleMachine(RuleBasedStateMachine):

@@ -26,7 +26,7 @@ from tests.support.pipeline import (
 )
 
 SETTINGS = settings(
-    max_examples=campaign_size("HEADWATER_HISTORIES", 25, 60),
+    max_examples=campaign_size("HEADWATER_HISTORIES", 12, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -24,7 +24,7 @@ from headwater.spaces.spaces import change_space
 from tests.support.campaigns import campaign_size
 from tests.support.pipeline import MINUTE, T0, Accepted, Item, Stage, event, hit, new_stage, person, touch
 
-HISTORIES = campaign_size("HEADWATER_HISTORIES", 20, 1000)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 8, 1000)
 PAGE = "https://shop.example/"
 LINK = f"{PAGE}?utm_source=fb-paid&utm_term=boots"
 PAID, REFERRAL = SOURCE_IDS["facebook_ads"], SOURCE_IDS["referral"]

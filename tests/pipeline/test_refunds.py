@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from tests.support.campaigns import campaign_size
 from tests.support.pipeline import MINUTE, T0, Accepted, Stage, by, event, new_stage
 
 
@@ -204,7 +205,8 @@ def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
     return amount - min(amount, returned)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=campaign_size("HEADWATER_ORDER_HISTORIES", 30, 2000), deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
 @given(
     statement=st.lists(statements, min_size=1, max_size=6),
     place=st.integers(0, 6),

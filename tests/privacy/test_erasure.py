@@ -7,19 +7,19 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from headwater.database.jobs.connection import connect
 from headwater.privacy.columns import COLUMNS, PersonalData
+from headwater.privacy.erasure_job import erase_next
 from tests.privacy.shop import Shop, live, server_log
 from tests.support.canaries import Person, places, sampled
 from tests.support.factories import Stage
+from tests.support.forks import die_at
 from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import event
 from tests.support.reading_fixtures import RANGE, Api
@@ -28,14 +28,6 @@ FAILPOINTS = [
     "erasure_after_processing", "erasure_half_done", "erasure_before_commit",
     "erasure_after_commit",
 ]  # fmt: skip
-ERASE = """
-import sys
-from headwater.database.jobs.connection import connect
-
-from headwater.privacy.erasure_job import erase_next
-with connect(sys.argv[1]) as connection:
-    erase_next(connection, int(sys.argv[2]))
-"""
 FILL_A_CONTACT = (
     """
     INSERT INTO events (space_id, id, contact_id, event_name, event_time, ip, received_at)
@@ -277,13 +269,12 @@ def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
         tables = ("contacts", "contact_identifiers", "events", "hits", "visits", "inbox")
         return [queue.rows(table, f"{table}::text") for table in tables]
 
+    def erase() -> None:
+        with connect(shop.url) as connection:
+            erase_next(connection, shop.stage.space_id)
+
     before = look()
-    died = subprocess.run(
-        [sys.executable, "-c", ERASE, shop.url, str(shop.stage.space_id)],
-        env={**os.environ, "HEADWATER_FAILPOINT": name},
-        check=False,
-    )
-    assert died.returncode == -signal.SIGKILL
+    assert die_at(name, erase) == -signal.SIGKILL
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     shop.rows("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR UPDATE")
     erased = name == "erasure_after_commit"

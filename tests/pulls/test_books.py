@@ -29,7 +29,7 @@ from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.support.wire import Received
 
-DAYS = campaign_size("HEADWATER_BOOK_DAYS", 60, 60)
+DAYS = campaign_size("HEADWATER_BOOK_DAYS", 25, 60)
 SEEDS = campaign_size("HEADWATER_BOOKS", 1, 20)
 KILLS = campaign_size("HEADWATER_PULLER_KILLS", 1, 100)
 ACCOUNT = {"ad_account_id": "1234567890"}

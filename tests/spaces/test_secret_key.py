@@ -146,7 +146,7 @@ def test_a_command_says_so(url: str, tmp_path: Path) -> None:
         ("serve", "--port", "0"),
         ("webhook", "create", "--space", "1", "--type", "generic", "--name", "x", "--set", "event=purchase"),
     ):
-        done = headwater(
+        done = run_command(
             *words, HEADWATER_DATABASE_URL=url, HEADWATER_DATA_DIR=str(tmp_path)
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (2, ""), done.stderr

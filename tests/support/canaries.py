@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -263,9 +263,9 @@ class Person:
         return {**fields, "full_name": self.personal.text("name"), "phone": self.personal.phone()}
 
 
-def places(stage: Stage, sought: Iterable[str]) -> Places:
-    """Where in the tables each of these values occurs: in rows of the Space, and in tables that are
-    of no Space.
+def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) -> Places:
+    """Where in these tables, or in all, each of these values occurs: in rows of the Space, and in tables
+    that are of no Space.
     """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     values = [*sought]
@@ -274,6 +274,8 @@ def places(stage: Stage, sought: Iterable[str]) -> Places:
         "SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid"
         " AND a.attname = 'space_id') FROM pg_class c"
         " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
+        " AND (cardinality(%(within)s::text[]) = 0 OR c.relname = ANY(%(within)s::text[]))",
+        {"within": list(within)},
     ).fetchall()
     for table, of_space in tables:
         rows = SQL("whole.space_id = {}").format(stage.space_id) if of_space else SQL("true")
