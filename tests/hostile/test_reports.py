@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.events.accepted import AcceptedEvent
@@ -52,7 +52,10 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 
 
-FEW = settings(max_examples=campaign_size("HEADWATER_HOSTILE_REPORTS", 30, 2000))
+FEW = settings(
+    max_examples=campaign_size("HEADWATER_HOSTILE_REPORTS", 30, 2000), deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
 
 
 def browser(report: Any) -> Browser:

@@ -1,20 +1,26 @@
-"""Traces and counters for a collector of OpenTelemetry, by real processes."""
+"""Traces and counters for a collector of OpenTelemetry, and the same counters as /metrics has them, by real
+processes: those of one installation.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.base.settings import SettingError
 from headwater.base.telemetry.otlp import Signals, read_signals
 from tests.support.collector import CollectedSpan
+from tests.support.declared_metrics import declared_metrics
 from tests.support.processes import environment
 from tests.telemetry.conftest import EMAIL, PARENT, TRACE, Observed
+from tests.telemetry.monitoring import expressions, promtool
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
@@ -107,6 +113,51 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
     assert metrics["worker-1", "headwater_batch_seconds"] == {"": 1}
     assert metrics["worker-1-forwarder", "headwater_deliveries"]["meta,delivered"] == 1
     assert metrics["worker-1-exporter", "headwater_export_attempts"]["completed"] == 1
+
+
+def test_metrics_tell_of_every_process(observed: Observed) -> None:
+    """Every process of a machine is in what any API process tells."""
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(observed.metrics)
+        for sample in family.samples
+    }
+    assert found["headwater_accepted_rows_total",] == 1
+    assert found["headwater_processed_rows_total", "taken"] == 1
+    assert found["headwater_deliveries_total", "delivered", "meta"] == 1
+    assert found["headwater_platform_calls_total", "2xx", "meta"] == 1
+    assert found["headwater_export_attempts_total", "completed"] == 1
+    assert found["headwater_tool_calls_total", "answered", "get_space"] == 1
+    assert found["headwater_http_responses_total", "422"] == 1
+    assert found["headwater_http_request_seconds_count", "/public-api/v1/reports"] == 1
+    for process in ("api", "worker", "forwarder", "exporter"):
+        assert found["headwater_process_starts_total", process] == 1
+
+
+def test_it_tells_nothing_that_is_not_declared(observed: Observed) -> None:
+    known = {
+        name: labels for each in declared_metrics().values()
+        for name, labels in each.series().items()
+    }  # fmt: skip
+    for family in text_string_to_metric_families(observed.metrics):
+        for sample in family.samples:
+            assert set(sample.labels) == known[sample.name], sample
+
+
+def test_every_panel_of_counts_has_series_before_the_first_event(observed: Observed) -> None:
+    """Also those that nothing has happened to: an increase from nothing to one would not be seen."""
+    counted = {
+        sample.name
+        for family in text_string_to_metric_families(observed.metrics)
+        for sample in family.samples
+        if family.type == "counter"
+    }
+    shown = {name for _, each in expressions() for name in re.findall(r"headwater_\w+_total", each)}
+    assert shown <= counted
+
+
+def test_promtool_finds_nothing_to_say(observed: Observed) -> None:
+    assert promtool("check", "metrics", text=observed.metrics) == ""
 
 
 @pytest.mark.parametrize(
