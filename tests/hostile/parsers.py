@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -33,8 +33,7 @@ def parsing_functions() -> frozenset[Place]:
     for name, module in modules().items():
         assert module.__file__ is not None
         file = str(Path(module.__file__))
-        decoders = _decoders(tree(name))
-        found |= {(file, where) for where in _functions(tree(name), "", decoders)}
+        found |= {(file, where) for where in _functions(tree(name), _decoders(tree(name)))}
     return frozenset(found)
 
 
@@ -50,25 +49,21 @@ def _decoders(module: ast.Module) -> set[str]:
     return names
 
 
-def _functions(node: ast.AST, within: str, decoders: set[str]) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{within}{child.name}"
-            if any(_parses(call, decoders) for call in _own_calls(child)):
-                yield name
-            yield from _functions(child, f"{name}.<locals>.", decoders)
-        elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{within}{child.name}.", decoders)
-        else:
-            yield from _functions(child, within, decoders)
-
-
-def _own_calls(function: ast.AST) -> Iterator[ast.Call]:
-    for child in ast.iter_child_nodes(function):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            if isinstance(child, ast.Call):
-                yield child
-            yield from _own_calls(child)
+def _functions(module: ast.Module, decoders: set[str]) -> set[str]:
+    """The qualified names of a module's functions that call a parser, outside the functions within them."""
+    found: set[str] = set()
+    rest: list[tuple[ast.AST, str, str]] = [(module, "", "")]
+    while rest:
+        node, function, within = rest.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = f"{within}{node.name}"
+            within = f"{function}.<locals>."
+        elif isinstance(node, ast.ClassDef):
+            within = f"{within}{node.name}."
+        elif function and isinstance(node, ast.Call) and _parses(node, decoders):
+            found.add(function)
+        rest += [(child, function, within) for child in ast.iter_child_nodes(node)]
+    return found
 
 
 def _parses(call: ast.Call, decoders: set[str]) -> bool:

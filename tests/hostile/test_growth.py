@@ -119,13 +119,14 @@ SOUND: dict[Callable[..., Any], list[Any]] = {
             "https://x.example/?a=1&gclid=b%2Fc", "a@b.example",
             '"a b"@b.example', "münchen.example", "1,2", "https://x.example:8443", "a | b > sum",
             "[`1.5`]", '"a"', "5 days", "2026-11-01 to 2026-11-02"],
-    bodies: [b"{}", b'{"a": 1.5}', b'{"events": []}', b'{"amount": "1", "email": "a@b.example"}',
+    bodies: [b"{}", b'{"\\ud800": 1}', b'{"a": 1.5}', b'{"events": []}',
+             b'{"amount": "1", "email": "a@b.example"}',
              b'{"token":"t","items":[{"type":"event","key":"k","ago":0}]}',
              (b'{"site":"s","token":"t","items":[{"type":"event","event_name":"lead_generated","ago":0,'
               b'"amount":1,"key":"00000000-0000-4000-8000-000000000001"}]}'),
              b'{"platform":"meta","name":"x","settings":{"pixel_id":"1"}}'],
 }  # fmt: skip
-"""Sound input, which goes further than hostile input does."""
+"""Sound input, which goes further than hostile input does, and half a character."""
 
 
 def _hostile(make_all: Callable[[], dict[str, Make[Any]]]) -> list[Any]:
