@@ -179,7 +179,10 @@ class _Page:
         return changed
 
     def _split(self, token: Token) -> list[Token]:
+        lowered = token.content.lower()
         for term in self._terms:
+            if term.lower() not in lowered:  # which most are not, and which costs less than to search
+                continue
             match = re.search(rf"\b{re.escape(term)}\b", token.content, re.IGNORECASE)
             if match is None:
                 continue
