@@ -1,0 +1,26 @@
+"""Going through a page by keys alone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+NOTHING_HAS_FOCUS = "() => document.activeElement === document.body"
+SKIPS = "() => document.activeElement.classList.contains('skip')"
+MOST_TABS = 200
+
+
+def reach(page: Page, place: Locator) -> None:
+    """Go to a place by Tab alone, which also shows that nothing on the way keeps the focus; into the content
+    of a page by the link that skips the rest.
+    """
+    expect(place).to_be_attached()
+    if page.evaluate(NOTHING_HAS_FOCUS) and place.evaluate("(one) => !!one.closest('main')"):
+        page.keyboard.press("Tab")
+        if page.evaluate(SKIPS):
+            page.keyboard.press("Enter")
+    for _ in range(MOST_TABS):
+        if place.evaluate("(one) => one === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"Tab does not lead to {place}")
