@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page
 
-from tests.browser.test_accessibility import check
+from tests.browser.test_accessibility import check_widths
 from tests.conformance.node import Node
 from tests.documentation.conftest import site_folder as site_folder  # noqa: PLC0414 # a fixture
 
@@ -22,13 +21,11 @@ def looked_at(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_it_works(site_folder: Path, page: Page, node: Node, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
+def test_it_works(site_folder: Path, page: Page, node: Node) -> None:
     page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
-    for path in looked_at(site_folder):
+    for place, path in enumerate(looked_at(site_folder)):
         page.goto((site_folder / path).as_uri())
-        check(page, path)
+        check_widths(page, path, place)
 
 
 def test_the_search_is_there_on_every_page(site_folder: Path, page: Page) -> None:

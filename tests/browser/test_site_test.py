@@ -23,7 +23,7 @@ from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.accounts.users import User
 from tests.browser.faulty_shop import OTHER_KEY, FaultyShop
 from tests.browser.faulty_shop import faulty_shop as faulty_shop  # noqa: PLC0414 # a fixture
-from tests.browser.test_accessibility import LONG, check
+from tests.browser.test_accessibility import LONG, WIDTHS, check_widths
 from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
@@ -283,23 +283,22 @@ def test_without_scripts(
     shopper.close()
 
 
-@pytest.mark.parametrize("width", [1280, 320])
 def test_every_state_under_axe(
     look: Callable[..., Visit], user: User, space_id: int, faulty_shop: FaultyShop,
-    connection: psycopg.Connection, width: int,
+    connection: psycopg.Connection,
 ) -> None:  # fmt: skip
     """Empty, refused, listed, each shop's snippet, a test with faults, a test that is through."""
-    one = look(width)
+    one = look(WIDTHS[0])
     one.log_in(user)
     walk = Walk(one, faulty_shop, space_id)
     sites = f"/console/spaces/{space_id}/sites"
     one.goto(sites)
-    check(one.page, "empty")
+    check_widths(one.page, "empty")
     one.page.get_by_label("Name", exact=True).fill(LONG[:200])
     one.page.get_by_label("Page addresses").fill(f"{LONG} {PAYLOADS[0]}")
     one.page.get_by_role("button", name="Create site").click()
     expect(one.page.locator(".refusal")).to_be_visible()
-    check(one.page, "refused")
+    check_widths(one.page, "refused")
     one.page.get_by_label("Page addresses").fill(faulty_shop.origin)
     one.page.get_by_role("button", name="Create site").click()
     one.page.wait_for_url(re.compile(r"/sites/\d+$"))
@@ -307,11 +306,11 @@ def test_every_state_under_axe(
     faulty_shop.key = OTHER_KEY
     for end in ("", "?shop=shopify", "?shop=nextjs&consent=required"):
         one.goto(walk.here + end)
-        check(one.page, end)
+        check_widths(one.page, end)
     one.goto(sites)
-    check(one.page, "listed")
+    check_widths(one.page, "listed")
     one.goto(f"{walk.here}/test")
-    check(one.page, "not begun")
+    check_widths(one.page, "not begun")
     connection.execute(
         "INSERT INTO site_refusals VALUES (%(s)s, %(i)s, 'invalid', 'event.amount', now()),"
         " (%(s)s, %(i)s, 'clock', %(long)s, now())",
@@ -319,6 +318,6 @@ def test_every_state_under_axe(
     )
     walk.start()
     expect(one.page.locator("[data-fault=wrong_key]")).to_be_visible()
-    check(one.page, "faults")
+    check_widths(one.page, "faults")
     one.goto(walk.here)
-    check(one.page, "refused lately")
+    check_widths(one.page, "refused lately")
