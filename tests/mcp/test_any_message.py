@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mcp.assistants import Assistant
+from tests.support.campaigns import campaign_size
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -39,7 +40,11 @@ MESSAGES = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=campaign_size("HEADWATER_MESSAGES", 60, 2000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(message=MESSAGES | JSON, version=st.sampled_from(["2025-11-25", "2026-07-28", "1", None]))
 def test_any_json_gets_an_answer_that_is_json(
     assistant: Assistant, message: Any, version: str | None

@@ -17,6 +17,7 @@ from headwater.reports.query import AVERAGES, OF_VISITS, VISIT_GROUPS, Group, Me
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline
+from tests.support.campaigns import campaign_size
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.trained_models import plant_trained_model
@@ -189,7 +190,11 @@ QUESTIONS = st.fixed_dictionaries({
 
 
 @pytest.mark.usefixtures("journeys")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=campaign_size("HEADWATER_TOOL_REPORTS", 25, 600),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(asked=QUESTIONS)
 def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[str, Any]) -> None:
     told = assistant.call("query_report", **MAY, **asked)

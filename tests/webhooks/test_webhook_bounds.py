@@ -61,7 +61,7 @@ def test_it_works(name: str) -> None:
     assert_ends_early(name)
 
 
-@pytest.mark.parametrize("name", pick_share(HOSTILE, "memory"))
+@pytest.mark.parametrize("name", pick_share(HOSTILE, "memory", 8))
 def test_it_needs_little_memory(name: str) -> None:
     tracemalloc.start()
     try:
