@@ -25,7 +25,7 @@ from headwater.base.settings import Settings
 from tests.conftest import API, BASE_URL, Running, run_application
 from tests.reference.sending import new_installation, send_all
 from tests.sdks.contract import RUNS, taking_turns
-from tests.support.processes import headwater
+from tests.support.commands import run_command
 
 LOADED = re.compile(r'(?:src|href)="([^"#][^"]*)"')
 
@@ -213,8 +213,8 @@ OF_TODAY = {"period", "first_event", "last_event", "snapshot"}
 def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
     """Send the commands of the introduction as they stand, in a Space without events."""
     where = ("--data-dir", str(data_dir))
-    space = json.loads(headwater("space", "create", "--name", "New", *where, "--json").stdout)
-    made = headwater("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
+    space = json.loads(run_command("space", "create", "--name", "New", *where, "--json").stdout)
+    made = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
     key = json.loads(made.stdout)["key"]
     commands = [unescape(text) for text in COMMAND.findall(client.get("/docs").text)]
     for command, call in zip(commands, FIRST_CALLS, strict=True):
@@ -223,7 +223,7 @@ def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
         assert answer.keys() == call.answer.keys()
         for name in answer.keys() - OF_TODAY:
             assert answer[name] == call.answer[name], name
-        assert headwater("queue", "wait", *where).returncode == 0
+        assert run_command("queue", "wait", *where).returncode == 0
 
 
 def as_request(command: str) -> httpx.Request:

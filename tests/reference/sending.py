@@ -16,9 +16,10 @@ import msgspec
 from headwater.api.reference.examples import EXAMPLES, Example
 from headwater.attribution.models import FEWEST_CONVERSIONS
 from tests.conftest import API
+from tests.support.commands import run_command
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
-from tests.support.processes import Serve, headwater
+from tests.support.processes import Serve
 from tests.support.waiting import wait_until
 from tests.support.wire import Received
 
@@ -38,9 +39,9 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
     ):
         url = one.url()
         where = ("--data-dir", str(data_dir), "--json")
-        headwater("space", "create", "--name", "Shop", "--currency", "EUR", *where)
-        headwater("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *where)
-        key = json.loads(headwater("key", "create", "--space", "1", "--name", "x", *where).stdout)
+        run_command("space", "create", "--name", "Shop", "--currency", "EUR", *where)
+        run_command("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *where)
+        key = json.loads(run_command("key", "create", "--space", "1", "--name", "x", *where).stdout)
         headers = {"Authorization": f"Bearer {key['key']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield client, data_dir
@@ -132,4 +133,4 @@ def _completed(client: httpx.Client, path: str) -> bool:
 
 def _wait(data_dir: Path) -> None:
     for command in (("queue", "wait"), ("delivery", "wait", "--space", "1")):
-        assert headwater(*command, "--data-dir", str(data_dir)).returncode == 0
+        assert run_command(*command, "--data-dir", str(data_dir)).returncode == 0
