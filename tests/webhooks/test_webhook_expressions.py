@@ -16,6 +16,7 @@ from headwater.intake.webhooks.functions import FUNCTIONS
 from headwater.intake.webhooks.models import MappingInput, WebhookSettings
 from headwater.intake.webhooks.settings_input import read_settings
 from headwater.intake.webhooks.values import EXPRESSION
+from tests.support.campaigns import campaign_size
 
 BODY = {
     "a": {"b": {"c": "deep"}, "odd name": 1, "dotted.name": 2},
@@ -205,7 +206,7 @@ CALLS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=campaign_size("HEADWATER_EXPRESSIONS", 200, 20_000), deadline=None)
 @given(JSON, CALLS)
 def test_whatever_a_body_holds(body: Any, text: str) -> None:
     """Either a value or ValueError comes out, never anything else."""
@@ -213,7 +214,7 @@ def test_whatever_a_body_holds(body: Any, text: str) -> None:
         parse(text).find(MappingInput(body, {}))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=campaign_size("HEADWATER_EXPRESSIONS", 200, 20_000), deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="ab.[]{}*|&()'`\"\\?@:,-0= !<>", max_size=30))
 def test_whatever_an_operator_types(text: str) -> None:
     with contextlib.suppress(ValueError):
