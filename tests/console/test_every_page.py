@@ -109,8 +109,9 @@ def test_a_guest(browser: Browser, path: str) -> None:
     check(page)
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.OWNER])
 def test_every_role_sees_every_page(person: Callable[..., Person], space_id: int, role: Role) -> None:
+    """As an owner does."""
     person(Role.OWNER)
     visitor = person(role)
     for end in IN_SPACE:

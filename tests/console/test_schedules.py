@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.http.inputs.period_words import read_dates
+from tests.support.campaigns import campaign_size
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
@@ -121,7 +122,7 @@ def test_the_period_follows_the_cadence(cadence: Cadence, words: str, days: tupl
     assert (span.first, span.last) == days
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=campaign_size("HEADWATER_SCHEDULES", 60, 2000))
 @given(SCHEDULES, near_changes() | st.tuples(st.sampled_from(ZONES), MOMENTS))
 def test_the_next_time_equals_a_search_of_the_clock(schedule: Schedule, at: tuple[str, datetime]) -> None:
     zone, moment = ZoneInfo(at[0]), at[1]

@@ -17,6 +17,7 @@ from headwater.assistants.mcp.server import VERSION
 from headwater.assistants.mcp.tool_calls import STORED_TEXT
 from headwater.assistants.mcp.tools import TOOLS
 from tests.mcp.assistants import BY_NAME, Assistant, initialize
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 
 READING = [
@@ -222,7 +223,11 @@ ARGUMENTS = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=campaign_size("HEADWATER_TOOL_CALLS", 60, 2000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(name=st.sampled_from(NAMES), arguments=ARGUMENTS)
 def test_any_arguments_get_an_answer_or_words(
     assistant: Assistant, name: str, arguments: dict[str, Any]
