@@ -43,11 +43,14 @@ def at_terminal(*command: str, **variables: str) -> str:
 class Serve:
     """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
 
+    module = "headwater"
+    """What Python runs."""
+
     def __init__(self, data_dir: Path, *options: str, command: str = "serve", **variables: str) -> None:
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "headwater", command, "--data-dir", str(data_dir),
+                [sys.executable, "-m", self.module, command, "--data-dir", str(data_dir),
                  *(options or ("--port", "0"))],
                 stdout=subprocess.PIPE, stderr=log, text=True, env=environment(**variables),
             )  # fmt: skip
