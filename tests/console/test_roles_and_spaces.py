@@ -224,39 +224,26 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize("end", READ)
-@pytest.mark.parametrize("role", list(Role))
-def test_everybody_in_a_space_sees_everything(
-    person: Callable[..., Person], filled: Callable[[str], str], space_id: int, role: Role, end: str
-) -> None:
-    person(Role.OWNER)
-    path = f"/console/spaces/{space_id}{filled(end)}{NEEDED.get(end, '')}"
-    answer = person(role).browser.get(path)
-    hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
-    assert answer.status_code == (403 if hidden else 200), answer.text
-
-
-@pytest.mark.parametrize("end", READ)
-def test_nobody_else_sees_anything(
-    person: Callable[..., Person], make_space: Callable[..., int],
+def test_who_sees_a_page(
+    person: Callable[..., Person], make_space: Callable[..., int], browser: Browser,
     filled: Callable[[str], str], space_id: int, end: str,
 ) -> None:  # fmt: skip
-    """A stranger's own Space has none of it, either: not even with the ids of this one."""
+    """Everybody in the Space; nobody else, who learns no more than of a Space that is not there."""
+    page = filled(end)
+    for role in Role:
+        answer = person(role).browser.get(f"/console/spaces/{space_id}{page}{NEEDED.get(end, '')}")
+        hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
+        assert answer.status_code == (403 if hidden else 200), (role, answer.text)
     elsewhere = make_space(name="Elsewhere")
     stranger = person(Role.OWNER, elsewhere)
-    theirs = stranger.browser.get(f"/console/spaces/{space_id}{filled(end)}")
-    nobodys = stranger.browser.get(f"/console/spaces/999999999{filled(end)}")
+    theirs = stranger.browser.get(f"/console/spaces/{space_id}{page}")
+    nobodys = stranger.browser.get(f"/console/spaces/999999999{page}")
     assert (theirs.status_code, nobodys.status_code) == (404, 404)
     assert without_tokens(theirs.text) == without_tokens(nobodys.text)
-    if "{" in end.replace("{platform}", ""):
-        own = stranger.browser.get(f"/console/spaces/{elsewhere}{filled(end)}")
+    if "{" in end.replace("{platform}", ""):  # nor has the stranger's own Space what has these ids
+        own = stranger.browser.get(f"/console/spaces/{elsewhere}{page}")
         assert own.status_code == 404
-
-
-@pytest.mark.parametrize("end", READ)
-def test_guests_are_led_to_the_login(
-    browser: Browser, filled: Callable[[str], str], space_id: int, end: str
-) -> None:
-    answer = browser.get(f"/console/spaces/{space_id}{filled(end)}", follow=False)
+    answer = browser.get(f"/console/spaces/{space_id}{page}", follow=False)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login?next=")
 
