@@ -81,7 +81,7 @@ FROM (
            sum(c.deliveries) AS finished,
            sum(c.deliveries) FILTER (WHERE c.status NOT IN ('delivered', 'counted')) AS failed
     FROM delivery_counts c
-    JOIN destinations d ON d.space_id = c.space_id AND d.id = c.destination_id
+    JOIN destinations d ON d.space_id = %(space_id)s AND d.id = c.destination_id
     WHERE c.space_id = %(space_id)s AND c.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
       AND (c.status IN ('counted', 'refused', 'failed', 'expired')
            OR c.status = 'delivered' AND d.platform <> ALL(%(verdict_platforms)s))
