@@ -65,8 +65,12 @@ from headwater.intake.inbox.inbox import Inbox
 from headwater.intake.inbox.probe import takes_writes
 from headwater.intake.ingest.endpoints import TRACKING, Ingest
 from headwater.intake.merging.merge_alerts import merge_figures
+from headwater.intake.segment.endpoint import SegmentServices, segment_endpoints, segment_routes
+from headwater.intake.segment.event_names import SpaceLabels
+from headwater.intake.segment.ignored import IgnoredNames
 from headwater.intake.tracker import endpoint as tracker
 from headwater.intake.tracker.script import ScriptEndpoint
+from headwater.intake.tracker.shares import Shares
 from headwater.intake.webhooks.routes import webhook_routes
 from headwater.operations.backups.metrics import backup_gauges
 from headwater.spaces.access import KeyCache
@@ -92,6 +96,7 @@ class Headwater(Struct, frozen=True):
     inbox: Inbox
     hits: Inbox
     """The inbox of browser events, separate because it has its own limit."""
+    ignored: IgnoredNames
     readiness: Shared[bool]
     backlog: Shared[bytes]
     clients: ClientDirectory
@@ -104,6 +109,7 @@ class Headwater(Struct, frozen=True):
         self.access.start()
         self.services.keys.uses.start()
         self.sites.refusals.start()
+        self.ignored.start()
         self.inbox.start()
         self.hits.start()
         counting = BackgroundTask(keep_publishing)
@@ -117,6 +123,7 @@ class Headwater(Struct, frozen=True):
             await self.access.stop()
             await self.services.keys.uses.stop()
             await self.sites.refusals.stop()
+            await self.ignored.stop()
             await self.services.egress.close()
             await self.services.public_egress.close()
             await self.services.database.close()
@@ -192,6 +199,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         access=Listener(database_url, [shared.keys, sites]),
         inbox=inbox,
         hits=Inbox(database_url, REPORTING),
+        ignored=IgnoredNames(database),
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
@@ -205,8 +213,20 @@ def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
     script = ScriptEndpoint(settings.tracker_script, settings.tracker_endpoint)
     ingest = Ingest(headwater.services.keys, headwater.hits)
     places = Places(settings.geoip_db)
-    hits = tracker.HitsEndpoint(ingest, headwater.sites, places, settings.trusted_proxies)
+    shares = Shares()
+    hits = tracker.HitsEndpoint(ingest, headwater.sites, places, settings.trusted_proxies, shares)
+    segment = SegmentServices(
+        events=Ingest(headwater.services.keys, headwater.inbox),
+        hits=ingest,
+        sites=headwater.sites,
+        places=places,
+        trusted=settings.trusted_proxies,
+        labels=SpaceLabels(headwater.services.database),
+        ignored=headwater.ignored,
+        shares=shares,
+    )
     return {
+        **segment_endpoints(segment),
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", settings.tracker_endpoint): hits,
@@ -231,6 +251,7 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
             *health_routes(headwater.readiness, headwater.backlog),
             *DOWNLOAD_ROUTES,
             *webhook_routes(headwater.inbox),
+            *segment_routes(headwater.sites),
             *console_routes(shared),
             *oauth_routes(headwater.clients),
             *authorize_routes(shared, headwater.clients),

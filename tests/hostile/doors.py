@@ -98,6 +98,7 @@ from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.growth import Door
 from tests.hostile.import_doors import IMPORT_DOORS
 from tests.hostile.link_doors import LINK_DOORS
+from tests.hostile.segment_doors import SEGMENT_JSON_DOORS, SEGMENT_TEXT_DOORS
 from tests.hostile.site_doors import SITE_DOORS
 from tests.hostile.spend_doors import SPEND_JSON_DOORS, SPEND_TEXT_DOORS
 from tests.hostile.test_reports import SITE, browser
@@ -259,6 +260,7 @@ TEXT_DOORS = [
     *IMPORT_DOORS,
     *LINK_DOORS,
     *SITE_DOORS,
+    *SEGMENT_TEXT_DOORS,
     *SPEND_TEXT_DOORS,
     Door("logs.mask", mask, MB),
     Door("log_lines.as_text", _logged, HEADERS),
@@ -322,6 +324,7 @@ reader looks at the beginning alone, the size is a little more than that.
 
 JSON_DOORS = [
     *SPEND_JSON_DOORS,
+    *SEGMENT_JSON_DOORS,
     Door("read_json", lambda body: _posted(body, read_json), MB),
     Door("decode_storable", decode_storable, MB),
     Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),

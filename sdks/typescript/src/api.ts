@@ -1716,6 +1716,19 @@ export type SpendReportChanges = {
   hints?: Array<Hint>;
 };
 
+export type IgnoredReason = "bot" | "from_page" | "invalid" | "no_page" | "no_visitor" | "order_updated" | "unknown_event";
+
+export type SegmentName = {
+  name: string;
+  reason: IgnoredReason;
+  times: number;
+  last_day: string;
+};
+
+export type SegmentNameList = {
+  data: Array<SegmentName>;
+};
+
 export type Network = {
   /** Its source in reports. */
   name: string;
@@ -2505,6 +2518,11 @@ export abstract class Api {
   /** Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; trained_model?: string }): Promise<SpendReportChanges> {
     return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names": query.event_names, "only": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as SpendReportChanges;
+  }
+
+  /** List the messages of Segment's and RudderStack's libraries that became nothing, by name and reason, the latest first. At most 200 names are counted. */
+  async listSegmentEvents(): Promise<SegmentNameList> {
+    return (await this.call("GET", "/segment-events", {})) as SegmentNameList;
   }
 
   /** List the Space's own paid networks, in addition to the listed sources, by name. */

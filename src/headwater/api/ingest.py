@@ -23,6 +23,7 @@ from headwater.intake.ingest.endpoints import (
     TrackEndpoint,
 )
 from headwater.intake.ingest.receipts import fetch_receipt
+from headwater.intake.segment.ignored import SegmentNameList, list_ignored
 
 
 async def get_receipt(call: Call) -> Receipt:
@@ -30,6 +31,14 @@ async def get_receipt(call: Call) -> Receipt:
     receipt_id = call.path_id("receipt_id")
     async with call.services.database.connection() as connection:
         return await fetch_receipt(connection, call.space_id, receipt_id)
+
+
+async def list_segment_events(call: Call) -> SegmentNameList:
+    """List the messages of Segment's and RudderStack's libraries that became nothing, by name and reason, the
+    latest first. At most 200 names are counted.
+    """
+    async with call.services.database.connection() as connection:
+        return SegmentNameList(await list_ignored(connection, call.space_id))
 
 
 CREATE_EVENT = Operation(
@@ -89,7 +98,18 @@ GET_RECEIPT = Operation(
     errors=[404],
     handler=get_receipt,
 )
-OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT)
+LIST_SEGMENT_EVENTS = Operation(
+    id="list_segment_events",
+    method="GET",
+    path="/segment-events",
+    tag="Ingest",
+    summary="List ignored Segment events",
+    scope="events:read",
+    limit=RateLimit("list_segment_events", 30),
+    answer=SegmentNameList,
+    handler=list_segment_events,
+)
+OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT, LIST_SEGMENT_EVENTS)
 
 
 def ingest_endpoints(ingest: Ingest) -> dict[Operation, ASGIApp]:

@@ -2048,6 +2048,22 @@ class SpendReportChanges(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
+IgnoredReason: TypeAlias = Literal[
+    "bot", "from_page", "invalid", "no_page", "no_visitor", "order_updated", "unknown_event"
+]
+
+
+class SegmentName(TypedDict):
+    name: str
+    reason: IgnoredReason
+    times: int
+    last_day: str
+
+
+class SegmentNameList(TypedDict):
+    data: list[SegmentName]
+
+
 class Network(TypedDict):
     name: str
     """Its source in reports."""
@@ -3578,6 +3594,12 @@ class Api:
                 },
             ),
         )
+
+    def list_segment_events(self) -> SegmentNameList:
+        """List the messages of Segment's and RudderStack's libraries that became nothing, by name and
+        reason, the latest first. At most 200 names are counted.
+        """
+        return cast("SegmentNameList", self.call("GET", "/segment-events", {}))
 
     def list_networks(self) -> NetworkList:
         """List the Space's own paid networks, in addition to the listed sources, by name."""

@@ -88,6 +88,7 @@ from headwater_client.api import (
     Report,
     ReportChanges,
     ReportGroupBy,
+    SegmentNameList,
     SpendConnection,
     SpendConnectionCheck,
     SpendConnectionList,
@@ -1250,6 +1251,12 @@ class AsyncApi:
                 },
             ),
         )
+
+    async def list_segment_events(self) -> SegmentNameList:
+        """List the messages of Segment's and RudderStack's libraries that became nothing, by name and
+        reason, the latest first. At most 200 names are counted.
+        """
+        return cast("SegmentNameList", await self.call("GET", "/segment-events", {}))
 
     async def list_networks(self) -> NetworkList:
         """List the Space's own paid networks, in addition to the listed sources, by name."""

@@ -20,6 +20,7 @@ from headwater.console.site_pages.site import describe_installation
 from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.intake.segment.ignored import list_ignored
 from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
 from headwater.spaces.sites.snippets import Snippet
@@ -32,6 +33,8 @@ DAYS = 14
 COUNTED = 10_000
 """Maximum events counted per day, to bound the time."""
 BAR_HEIGHT = 96
+MOST_IGNORED = 20
+"""Names of ignored Segment events."""
 ENOUGH = Fraction(4, 5)
 """The share of orders that should have a visit, and an e-mail address."""
 
@@ -84,6 +87,7 @@ async def show_setup(visit: PageVisit) -> Response:
         "bars": [round(BAR_HEIGHT * day.events / highest) if highest else 0 for day in days],
         "height": BAR_HEIGHT,
         "events": await read_latest(connection, space.id),
+        "ignored": (await list_ignored(connection, space.id))[:MOST_IGNORED],
         "state": await read_status(connection, space.id),
         "base_url": shared.base_url,
         "snippet": Snippet(describe_installation(shared), site_key).tag if site_key else None,

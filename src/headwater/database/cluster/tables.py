@@ -62,6 +62,7 @@ DISTRIBUTED = (
     "revisions",
     "saved_views",
     "scheduled_reports",
+    "segment_names",
     "site_refusals",
     "site_tests",
     "source_names",

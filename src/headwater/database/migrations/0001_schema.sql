@@ -808,6 +808,17 @@ CREATE TABLE site_refusals (
     PRIMARY KEY (space_id, site_id, reason)
 );
 
+-- Messages to Segment's tracking API that became nothing, by the event's name or the wrong field. Anyone
+-- with a site key can send any name, so a Space has a limited number.
+CREATE TABLE segment_names (
+    space_id bigint NOT NULL,
+    name text NOT NULL CHECK (length(name) <= 100),
+    reason text NOT NULL,
+    times bigint NOT NULL,
+    last_day date NOT NULL,
+    PRIMARY KEY (space_id, name, reason)
+);
+
 -- The latest test of a site, started in the console.
 CREATE TABLE site_tests (
     space_id bigint NOT NULL,

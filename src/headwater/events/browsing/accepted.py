@@ -54,6 +54,8 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     last_name: str | None = None
     phone: str | None = None
     profile_fields: dict[int, str] = {}
+    company_external_id: str | None = None
+    company_name: str | None = None
     landing: AcceptedLanding | None = None
     """Only for a browser without a token, because nothing else links it to its page views."""
     address_key: str | None = None
@@ -99,7 +101,7 @@ PERSONAL_IDENTIFY_MEMBERS = frozenset(
     }
 )
 
-KEPT_IDENTIFY_MEMBERS = frozenset({"occurred_at", "join_rule"})
+KEPT_IDENTIFY_MEMBERS = frozenset({"occurred_at", "join_rule", "company_external_id", "company_name"})
 
 
 class AcceptedBots(msgspec.Struct, frozen=True, kw_only=True):

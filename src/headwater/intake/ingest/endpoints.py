@@ -78,15 +78,15 @@ class Endpoint(ABC):
         try:
             answer = await self.answer(scope, receive)
         except Problem as problem:
-            answer = make_problem_answer(problem)
+            answer = self.refuse(problem)
         except (*UNAVAILABLE, DatabaseError) as error:
             requests_outage.fail(error)
-            answer = make_problem_answer(Unavailable())
+            answer = self.refuse(Unavailable())
         except asyncio.CancelledError:  # shutdown reached its time limit
-            answer = make_problem_answer(Unavailable())
+            answer = self.refuse(Unavailable())
         except Exception:
             log.exception("ingest_failed")
-            answer = make_problem_answer(plain(500))
+            answer = self.refuse(plain(500))
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [(b"content-type", b"application/json"), length, *answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -95,6 +95,9 @@ class Endpoint(ABC):
     @abstractmethod
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         """Return the response. Raises Problem, or database errors."""
+
+    def refuse(self, problem: Problem, quota: Quota | None = None) -> HttpResponse:
+        return make_problem_answer(problem, quota)
 
 
 class KeyedEndpoint(Endpoint):

@@ -85,8 +85,8 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
     """Return names that may identify companies."""
     if batch.space.company_identity_mode == "external_id":
-        events = (item.event for item in batch.items if item.event is not None)
-        external = (event.company_external_id for event in events)
+        described = (item.event or item.person for item in batch.items)
+        external = (named.company_external_id for named in described if named is not None)
         return set(), {name for name in external if name is not None}
     emails = {item.identity.email for item in batch.items if item.identity.email is not None}
     domains = map(business_domain, emails)

@@ -250,12 +250,12 @@ def group_companies(batch: Batch) -> None:
 
 
 def _find_named_company(batch: Batch, item: Item) -> Company | None:
-    event = item.event
-    if event is None or event.company_external_id is None:
+    described = item.event or item.person
+    if described is None or described.company_external_id is None:
         return None
     return batch.companies.get_by_external_id(
-        event.company_external_id,
-        event.company_name,
+        described.company_external_id,
+        described.company_name,
         item.received_at,
         rename=item.identity.sender.is_trusted,
     )

@@ -67,29 +67,31 @@ class ItemResults(Struct, frozen=True):
 class HitsEndpoint(Endpoint):
     """POST a browser's page views, persons and events."""
 
-    def __init__(self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks) -> None:
+    def __init__(
+        self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks, shares: Shares
+    ) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
-        self._shares = Shares()
+        self._shares = shares
         # Compile the patterns before the first visitor waits.
         read_agent("Mozilla/5.0")
 
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         # The first of repeated headers counts.
         headers: Headers = dict(reversed(scope["headers"]))
-        origin = _get_text(headers, b"origin").strip()
+        origin = get_text(headers, b"origin").strip()
         try:
-            refuse_encoding(_get_text(headers, b"content-encoding"))
+            refuse_encoding(get_text(headers, b"content-encoding"))
             body = Body(await read_body(receive, MAX_BODY))
         except Problem as problem:
             # Any origin may read this: a script that can't would retry forever.
-            return _add_grant(make_problem_answer(problem), origin)
+            return add_grant(make_problem_answer(problem), origin)
         site = await self._admit(body.site(), origin)
         try:
             site.caller.authorize(SCOPE)
             answer = await self._handle(site, body, scope, headers)
         except Problem as problem:
             answer = make_problem_answer(problem)
-        return _add_grant(answer, origin)
+        return add_grant(answer, origin)
 
     async def _handle(self, site: ActiveSite, body: Body, scope: Any, headers: Headers) -> HttpResponse:
         address = client_address(scope, self._trusted)
@@ -103,14 +105,14 @@ class HitsEndpoint(Endpoint):
         browser = self._browser(address, headers, report)
         answer = await self._take(site, items, browser)
         if browser.token and not browser.agent.is_bot:
-            origin, host = _get_text(headers, b"origin").strip(), _get_text(headers, b"host")
+            origin, host = get_text(headers, b"origin").strip(), get_text(headers, b"host")
             answer.headers += _cookie_headers(browser.token, origin, host)
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
         """Raise Unauthorized or Forbidden."""
         try:
-            _check_origin(origin)
+            check_origin(origin)
             site = await self._sites.site(key)
         except Unauthorized:
             refused.labels("site").inc()
@@ -143,8 +145,8 @@ class HitsEndpoint(Endpoint):
             raise
 
     def _browser(self, ip: str | None, headers: Headers, report: BrowserReport) -> Browser:
-        user_agent = _get_text(headers, b"user-agent")[:LONGEST_USER_AGENT]
-        cookie = _COOKIE.search(_get_text(headers, b"cookie"))
+        user_agent = get_text(headers, b"user-agent")[:LONGEST_USER_AGENT]
+        cookie = _COOKIE.search(get_text(headers, b"cookie"))
         return Browser(
             token=cookie[1] if cookie else report.token,
             fingerprint=report.fingerprint,
@@ -152,7 +154,7 @@ class HitsEndpoint(Endpoint):
             user_agent=user_agent,
             agent=read_agent(user_agent),
             place=self._places.find(ip),
-            language=report.language or language_tag(_get_text(headers, b"accept-language")),
+            language=report.language or language_tag(get_text(headers, b"accept-language")),
             cookies=report.cookies,
             consent=report.consent,
             address_key=address_key(address_subject(ip)),
@@ -180,7 +182,7 @@ class HitsEndpoint(Endpoint):
         return HttpResponse(status, body, quota_headers(request.quota))
 
 
-def _check_origin(origin: str) -> None:
+def check_origin(origin: str) -> None:
     """Raise Forbidden unless it can be a page's origin."""
     if origin != OPAQUE and sent_host(origin) is None:
         raise Forbidden("A report needs the Origin header of a page.")
@@ -257,7 +259,7 @@ def grant(origin: str) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
+def add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
     if sent_host(origin) is not None:
         answer.headers += grant(origin)
     return answer
@@ -265,7 +267,7 @@ def _add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
     """Allow any page: its origin is checked with its site."""
-    origin = _get_text(dict(reversed(scope["headers"])), b"origin").strip()
+    origin = get_text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
     if sent_host(origin) is not None:
         headers += [
@@ -278,5 +280,5 @@ async def preflight(scope: Any, _: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _get_text(headers: Headers, name: bytes) -> str:
+def get_text(headers: Headers, name: bytes) -> str:
     return headers.get(name, b"").decode("latin-1")

@@ -181,12 +181,12 @@ def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: floa
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
         person = PERSON_FORM.accept(raw, current_time)
-        claim = _make_claim(browser, site)
+        claim = make_claim(browser, site)
         landing = None if browser.token else browser.landing
         row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
         return AcceptedItem("identify", row, _verify_sender(raw, person, site, current_time))
     hit = PAGE_FORM.accept(raw, current_time)
-    row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
+    row = _encode(msgspec.structs.replace(hit, **visitor, **describe_visit(browser)))
     return AcceptedItem("hit", row)
 
 
@@ -204,12 +204,12 @@ def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, current_t
     return Sender.SIGNED_BROWSER
 
 
-def _make_claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
+def make_claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
     rule = SIGNED_ONLY if site.signed_only else None
     return {"address_key": browser.address_key, "join_rule": rule}
 
 
-def _technical_fields(browser: Browser) -> dict[str, Any]:
+def describe_visit(browser: Browser) -> dict[str, Any]:
     return {
         "cookies": browser.cookies,
         "country": browser.place.country,
@@ -239,13 +239,13 @@ def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, current_time: 
         request_fields["user_agent"] = browser.user_agent
     event = EVENT_FORM.accept(_encode({**defaults, **members, **request_fields}), current_time)
     if event.amount is not None:
-        _check_amount(event.amount, site)
+        check_amount(event.amount, site)
     if event.email or event.tracking_id:
-        event = msgspec.structs.replace(event, **_make_claim(browser, site))
+        event = msgspec.structs.replace(event, **make_claim(browser, site))
     return _encode(event)
 
 
-def _check_amount(amount: str, site: ActiveSite) -> None:
+def check_amount(amount: str, site: ActiveSite) -> None:
     if not site.accepts_amounts:
         raise Invalid.of("amount", "is not accepted from pages of this site.")
     if Decimal(amount) < 0:

@@ -1,0 +1,1 @@
+"""Accept the calls of Segment's and RudderStack's client libraries."""

@@ -1,0 +1,145 @@
+"""Read the messages of Segment's tracking API. Pure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from headwater.http.errors import Invalid
+from headwater.http.inputs.instants import parse_instant
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part, decode_typed, refuse_bad_text
+from headwater.intake.ingest.times import EARLIEST
+
+MAX_MESSAGE = 32 * 1024
+"""Bytes of one message, as Segment limits it."""
+MAX_BATCH = 500 * 1024
+"""Bytes of a batch."""
+MOST_MESSAGES = 1000
+"""Messages of a batch; libraries send about 100."""
+LONGEST_ID = 255
+_EARLIEST = round(EARLIEST.timestamp() * 1000)
+
+Members = dict[str, Any]
+
+
+class SegmentMessage(Struct, rename="camel"):
+    """One call. Members can hold anything, because senders do."""
+
+    type: Any = None
+    message_id: Any = None
+    anonymous_id: Any = None
+    user_id: Any = None
+    previous_id: Any = None
+    group_id: Any = None
+    event: Any = None
+    name: Any = None
+    properties: Any = None
+    traits: Any = None
+    context: Any = None
+    integrations: Any = None
+    timestamp: Any = None
+    original_timestamp: Any = None
+    sent_at: Any = None
+
+    def members(self, name: str) -> Members:
+        """Return an object; empty if missing. Raises Invalid for other values."""
+        value = getattr(self, name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise Invalid.of(name, "must be an object.")
+        return cast("Members", value)
+
+
+class SegmentBody(Struct, rename="camel"):
+    """The members of a body that are not a message's."""
+
+    write_key: Any = None
+    sent_at: Any = None
+    batch: list[Raw] | None = None
+
+
+_decode_body = msgspec.json.Decoder(SegmentBody).decode
+_decode_message = msgspec.json.Decoder(SegmentMessage, float_hook=Decimal).decode
+
+
+def read_segment_body(body: bytes) -> SegmentBody:
+    """Raise Invalid for a body that is not an object, or whose batch is not an array."""
+    try:
+        return decode_typed(body, _decode_body)
+    except msgspec.ValidationError:
+        if body.lstrip().startswith(b"{"):
+            raise Invalid.of("batch", "must be an array of messages.") from None
+        raise Invalid(NOT_AN_OBJECT) from None
+
+
+def list_messages(envelope: SegmentBody) -> list[Raw]:
+    """Return a batch's messages. Raises Invalid."""
+    batch = envelope.batch
+    if batch is None or not 1 <= len(batch) <= MOST_MESSAGES:
+        raise Invalid.of("batch", f"must hold 1 to {MOST_MESSAGES} messages.")
+    return batch
+
+
+def read_message(raw: bytes) -> SegmentMessage:
+    """Read a part of a decoded body. Raises Invalid."""
+    if len(raw) > MAX_MESSAGE:
+        raise Invalid.of("message", f"must have at most {MAX_MESSAGE // 1024} kB.")
+    try:
+        message = decode_part(raw, _decode_message)
+    except msgspec.ValidationError:
+        raise Invalid.of("message", "must be an object, without numbers beyond all bounds.") from None
+    if b"\\u0000" in raw:
+        refuse_bad_text(decode_json(raw))
+    return message
+
+
+def read_text(value: Any, longest: int = LONGEST_ID) -> str | None:
+    """Return text or a whole number as trimmed text; None for anything else, and for longer text."""
+    if value is None:
+        return None
+    if type(value) is int:
+        value = str(value)
+    elif not isinstance(value, str):
+        return None
+    text = value.strip()
+    return text if text and len(text) <= longest else None
+
+
+def read_members(members: Members, name: str) -> Members:
+    """Return a nested object, or an empty one."""
+    value = members.get(name)
+    return cast("Members", value) if isinstance(value, dict) else {}
+
+
+def find_delay(sent_at: Any, received_at: float) -> int:
+    """Return the difference between our clock and the sender's, in ms; 0 if unknown."""
+    sent = _read_moment(sent_at)
+    return 0 if sent is None else round(received_at * 1000) - sent
+
+
+def find_time(message: SegmentMessage, delay: int, received_at: float, max_ago: float | None = None) -> int:
+    """Return when it happened, in ms since 1970, by our clock. A time that can't be right, or is over
+    `max_ago` ms old, becomes the reception's.
+    """
+    reception = round(received_at * 1000)
+    written = _read_moment(message.timestamp)
+    if written is None:
+        written = _read_moment(message.original_timestamp)
+    if written is None:
+        return reception
+    earliest = _EARLIEST if max_ago is None else reception - max_ago
+    return written + delay if earliest <= written + delay <= reception else reception
+
+
+def _read_moment(value: Any) -> int | None:
+    """Clocks may be wrong by years in either direction, so only the form is checked."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    try:
+        return round(parse_instant(value) * 1000)
+    except ValueError:
+        return None

@@ -1,0 +1,82 @@
+"""Helpers for tests of the Segment endpoints: a Space with both kinds of key, and what came of messages."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from tests.support.pipeline import Stage
+from tests.support.sites import CHROME, ORIGIN, Site
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+PAGE = {"Origin": ORIGIN, "User-Agent": CHROME}
+
+
+@dataclass
+class Desk:
+    base_url: str
+    stage: Stage
+    key: str
+    """An API key."""
+    site: Site
+
+    def post(
+        self, path: str, body: Any, key: str | None = None, headers: dict[str, str] | None = None
+    ) -> httpx.Response:
+        """Send a body, as bytes or JSON, with basic authentication unless `key` is empty."""
+        user = self.key if key is None else key
+        sent = {"Authorization": f"Basic {base64.b64encode(f'{user}:'.encode()).decode()}"} if user else {}
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        url = f"{self.base_url}/segment/v1/{path}"
+        return httpx.post(url, content=content, headers={**sent, **(headers or {})}, timeout=PATIENCE_SECONDS)
+
+    def send(self, path: str, **message: Any) -> None:
+        """Send one message with the API key, which must be accepted."""
+        response = self.post(path, message)
+        assert (response.status_code, response.json()) == (200, {"success": True}), response.text
+
+    def browse(self, path: str, **message: Any) -> httpx.Response:
+        """Send one message from a page of the site, as the library for browsers does."""
+        return self.post(path, {"writeKey": self.site.key, **message}, self.site.key, PAGE)
+
+    def track(self, event: str, user: str = "u1", **properties: Any) -> None:
+        self.send("track", userId=user, event=event, properties=properties)
+
+    def rows(self, *names: str, table: str = "events") -> list[tuple[Any, ...]]:
+        """Process what waits, and return columns in order of arrival."""
+        self.stage.process()
+        columns = ", ".join(names)
+        return self.stage.connection.execute(
+            f"SELECT {columns} FROM {table} WHERE space_id = %s ORDER BY 1", (self.stage.space_id,)
+        ).fetchall()
+
+    def counted(self) -> list[tuple[str, str, int]]:
+        """What is written of ignored messages."""
+        return self.stage.rows("segment_names", "name", "reason", "times")
+
+    def ignored(self) -> list[tuple[str, str, int]]:
+        """Ignored messages, once they are written."""
+        wait_until(lambda: bool(self.counted()))
+        return self.counted()
+
+    def label(self, table: str, column: str, **labels: str) -> None:
+        for slot, label in labels.items():
+            self.stage.connection.execute(
+                f"INSERT INTO {table} (space_id, {column}, label) VALUES (%s, %s, %s)",
+                (self.stage.space_id, slot, label),
+            )
+
+    def amounts(self) -> list[str]:
+        """The amounts of orders and refunds, with their cents."""
+        return sorted(f"{amount:.2f}" for (amount,) in self.rows("amount"))
+
+
+def ago(seconds: float) -> str:
+    """A time before now, as libraries write it."""
+    moment = datetime.fromtimestamp(datetime.now(UTC).timestamp() - seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
