@@ -141,7 +141,7 @@ def _currency(value: str) -> str | None:
 def parse_amount(raw: Raw) -> str | None:
     """Return decimal text, at most 4 decimals. Raises ValueError unless at most 1e14 in absolute value."""
     text = bytes(raw).decode()
-    if _COMMON_AMOUNT.fullmatch(text):  # twice as fast as Decimal
+    if COMMON_AMOUNT.fullmatch(text):  # twice as fast as Decimal
         return text
     if text == "null":
         return None
@@ -153,7 +153,7 @@ def parse_amount(raw: Raw) -> str | None:
         raise ValueError("must be a finite number.") from None
 
 
-_COMMON_AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,13})(?:\.[0-9]{0,3}[1-9])?")
+COMMON_AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,13})(?:\.[0-9]{0,3}[1-9])?")
 """Amounts written as they are stored."""
 
 _PARSERS: dict[str, Parser] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -49,6 +50,7 @@ class Labels(Struct, frozen=True):
         return self.events.get(name.strip().casefold()) or _NAMES.get(normalise(name))
 
 
+@lru_cache(maxsize=1024)
 def normalise(name: str) -> str:
     """Return lower-case words joined by underscores: "Order Completed" and "order_completed" are equal."""
     return _SEPARATORS.sub("_", name.lower()).strip("_")

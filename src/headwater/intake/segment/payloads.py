@@ -16,7 +16,7 @@ from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Invalid
 from headwater.intake.ingest.forms import Form
-from headwater.intake.ingest.payload import COUNTER_FORM
+from headwater.intake.ingest.payload import COMMON_AMOUNT, COUNTER_FORM
 from headwater.intake.segment.messages import LONGEST_ID, Members, read_members, read_text
 from headwater.intake.tracker.reported_items import PAGE_FORM, PERSON_FORM
 from headwater.intake.webhooks.values import to_number
@@ -60,6 +60,8 @@ def read_amount(properties: Members, *names: str) -> str | None:
     """Return the first amount that is given, as decimal text. Raises Invalid."""
     for name in names:
         value = properties.get(name)
+        if type(value) in (int, Decimal) and COMMON_AMOUNT.fullmatch(text := str(value)):
+            return text
         if value is not None and value != "":
             try:
                 return decimal_text(to_number(value), MAX_AMOUNT, AMOUNT_STEP)
