@@ -16,7 +16,6 @@ from typing import NamedTuple
 import psycopg
 from msgspec import Struct
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.base.background import BackgroundTask
 from headwater.database.bulk_values import rows
@@ -119,5 +118,5 @@ class IgnoredNames:
 
 async def list_ignored(connection: AsyncConnection, space_id: int) -> list[SegmentName]:
     """Return the latest and most frequent first."""
-    cursor = connection.cursor(row_factory=class_row(SegmentName))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    found = await fetch_all(connection, queries["list"], {"space_id": space_id})
+    return [SegmentName(name, IgnoredReason(reason), times, day) for name, reason, times, day in found]
