@@ -40,6 +40,7 @@ def live(shop: Shop, ledger: GoogleLedger, draw: random.Random) -> None:
         for _ in range(6):
             for order in draw.sample(new, 10):
                 lives.change(order)
+            lives.queue_by_clock()
             if draw.random() < 0.7:
                 if draw.random() < 0.3:
                     shop.sending.run_until_killed(draw.randrange(8))
@@ -48,6 +49,7 @@ def live(shop: Shop, ledger: GoogleLedger, draw: random.Random) -> None:
                 shop.sending.advance(draw.choice([60, HALF_HOUR, 7300]))
     ledger.react = lambda: "accept"
     for _ in range(8):
+        lives.queue_by_clock()
         shop.settle()
         shop.sending.advance(7300)
     assert ledger.faults == []
@@ -75,6 +77,12 @@ class Lives:
         query = "SELECT id, contact_id FROM events WHERE space_id = %(space)s AND id = ANY(%(ids)s)"
         self.people.update(self._run(query, ids=orders))
         return orders
+
+    def queue_by_clock(self) -> None:
+        """Date what was queued just now by the tests' clock, from which retries have their three days."""
+        moment = self.shop.sending.moment()
+        self._run("UPDATE deliveries SET queued_at = %(moment)s WHERE space_id = %(space)s"
+                  " AND status = 'queued' AND attempts = 0", moment=moment)  # fmt: skip
 
     def change(self, order: int) -> None:
         """One change, if the order is still there."""
