@@ -23,7 +23,7 @@ LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retry for as long as it takes: corrections are queued by the database's clock, far behind the tests'."""
+    """Retry for as long as it takes: the database queues by its own clock, far behind the tests'."""
     monkeypatch.setattr(eligibility, "RETRY_SECONDS", 3.2e7)
 
 
