@@ -200,10 +200,19 @@ def test_a_held_destination(looker: Looker, stage: Stage) -> None:
 def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **columns: Any) -> None:
     """Twelve deliveries an hour."""
     stage.connection.execute(
-        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, status, reason, created_at)"
-        " SELECT %s, %s, extract(epoch FROM at)::bigint, '', %s, %s, at"
+        "INSERT INTO deliveries"
+        " (space_id, destination_id, event_id, dedup_id, status, reason, kind, created_at)"
+        " SELECT %s, %s, extract(epoch FROM at)::bigint, '', %s, %s, %s, at"
         " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', '5 minutes') at",
-        (stage.space_id, destination, columns["status"], columns.get("reason"), start, end),
+        (
+            stage.space_id,
+            destination,
+            columns["status"],
+            columns.get("reason"),
+            columns.get("kind", "conversion"),
+            start,
+            end,
+        ),
     )
 
 
@@ -232,6 +241,15 @@ def test_conversions_without_identifiers(looker: Looker, stage: Stage) -> None:
     assert looker.told[0].subject == str(destination)
     looker.look(noon(0.9))
     assert len(looker.told) == 1
+
+
+def test_corrections_without_identifiers_are_no_conversions(looker: Looker, stage: Stage) -> None:
+    destination = stage.destination(platform="microsoft_offline")
+    deliver(stage, destination, NOW - WEEKS, noon(2), status="delivered")
+    lost = {"status": "skipped", "reason": "no_identifier", "kind": "correction"}
+    deliver(stage, destination, noon(-4), noon(2), **lost)
+    looker.look(noon(-5.9), noon(0.1), noon(1.1))
+    assert looker.told == []
 
 
 @pytest.mark.parametrize("choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)])

@@ -17,6 +17,7 @@ from headwater.alerts.reported_figures import ReportedFigure, read_day_figures, 
 from headwater.alerts.series import DAYS, CountSeries
 from headwater.alerts.watches import SpaceWatch
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.forwarding.deliveries.verdicts import LONGEST
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
@@ -30,7 +31,7 @@ KEEP_COUNTS = timedelta(days=45)
 """Five weeks, the longest judged period, and a day."""
 LATE = DAY
 """Reports and conversions may arrive this long after their hour."""
-LATE_VERDICTS = 14 * DAY
+LATE_VERDICTS = timedelta(seconds=LONGEST)
 """Platforms may give their verdict on a delivery this long after its hour."""
 OF_HOURS = ("orders", "untouched")
 OF_DAYS = ("day_orders", "day_revenue")
@@ -64,15 +65,6 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
             rows, last = await fetch_one(connection, add, of_measure)
             after = last or after
     await connection.execute(queries["refused"], values)
-    for name, measures, late in _OF_DELIVERIES:
-        of_measures = {
-            **values,
-            "start": local(watch.counted_at, space).replace(minute=0, second=0, microsecond=0) - late,
-            "measures": measures,
-            "verdict_platforms": _VERDICT_PLATFORMS,
-        }
-        await connection.execute(queries["clear"], of_measures)
-        await connection.execute(queries[name], of_measures)
     before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEEP_COUNTS - 2 * DAY}
     await connection.execute(queries["forget"], before)
     return True
@@ -88,9 +80,24 @@ async def read_figures(
     return [*hours, *days]
 
 
-def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
+async def count_deliveries(
+    connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
+) -> None:
+    for name, measures, late in _OF_DELIVERIES:
+        values = {
+            "space_id": space.id,
+            "zone": space.timezone,
+            "start": first_hour(watch, until, late),
+            "measures": measures,
+            "verdict_platforms": _VERDICT_PLATFORMS,
+        }
+        await connection.execute(queries["clear"], values)
+        await connection.execute(queries[name], values)
+
+
+def first_hour(watch: SpaceWatch, until: datetime, late: timedelta = LATE) -> datetime:
     """Return the midnight where recomputing starts."""
-    back = LATE if watch.has_counted else KEEP_COUNTS
+    back = late if watch.has_counted else KEEP_COUNTS
     start = min(watch.judged_until, until) - back
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
 

@@ -72,7 +72,7 @@ ON CONFLICT (space_id, measure, subject, hour)
     DO UPDATE SET number = c.number + excluded.number;
 
 -- name: deliveries
--- Each destination's finished and failed deliveries, by the hour of their event. A platform that publishes
+-- Each destination's finished and failed deliveries, by the hour when they were written. A platform that publishes
 -- verdicts has not finished a delivery by accepting it.
 INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
@@ -103,9 +103,10 @@ FROM (
         WHERE c.space_id = %(space_id)s AND c.status <> 'skipped'
           AND c.quarter >= %(start)s::timestamp AT TIME ZONE %(zone)s
         UNION ALL
-        SELECT s.destination_id, date_trunc('hour', s.created_at AT TIME ZONE %(zone)s), 1, 1
-        FROM deliveries s
-        WHERE s.space_id = %(space_id)s AND s.reason = 'no_identifier'
+        SELECT t.id, date_trunc('hour', s.created_at AT TIME ZONE %(zone)s), 1, 1
+        FROM destinations t
+        JOIN deliveries s ON s.space_id = %(space_id)s AND s.destination_id = t.id
+        WHERE t.space_id = %(space_id)s AND s.reason = 'no_identifier' AND s.kind = 'conversion'
           AND s.created_at >= %(start)s::timestamp AT TIME ZONE %(zone)s
           AND s.id >= (SELECT min(f.first_id) FROM delivery_counts f
                        WHERE f.space_id = %(space_id)s AND f.status = 'skipped'

@@ -18,6 +18,7 @@ from headwater.alerts.counts import (
     HOUR,
     CountTable,
     add_counts,
+    count_deliveries,
     first_hour,
     forget_counts,
     local,
@@ -97,6 +98,7 @@ class AlertWatch(Struct, frozen=True):
                 settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
                 if figures is not None:
                     await put_figures(connection, space.id, start, figures)
+                    await count_deliveries(connection, space, watch, until)
                     table = await read_counts(connection, space, until)
                     judge = _HourJudge(connection, space, table, history)
                     await judge.run(begun, until)

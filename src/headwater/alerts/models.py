@@ -41,7 +41,7 @@ class SpaceCounts(Struct, frozen=True):
     conversions: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
     """Conversions for a destination, unless skipped by its rules."""
     unmatched: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
-    """Those of them without an identifier that the platform could match."""
+    """Conversions without an identifier that the platform could match."""
 
     @property
     def arrivals(self) -> CountSeries | None:
