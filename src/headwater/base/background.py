@@ -7,11 +7,24 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+def repeat(work: Work, pause: float) -> Work:
+    """Return a coroutine that works after each pause of so many seconds."""
+
+    async def run() -> None:
+        while True:
+            await asyncio.sleep(pause)
+            await work()
+
+    return run
+
 
 class BackgroundTask:
     """A coroutine that runs until stopped."""
 
-    def __init__(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, run: Work) -> None:
         self._run = run
         self._task: asyncio.Task[None] | None = None
 

@@ -4,14 +4,13 @@ nothing.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
 
 import psycopg
 
-from headwater.base.background import BackgroundTask
+from headwater.base.background import BackgroundTask, repeat
 from headwater.database.pool import Database
 from headwater.database.queries import Queries
 
@@ -31,7 +30,7 @@ class KeyUses:
         self._unwritten: dict[Key, datetime] = {}
         self._tried: dict[Key, float] = {}
         """The last attempt to write a key's use, on the monotonic clock."""
-        self._task = BackgroundTask(self._run)
+        self._task = BackgroundTask(repeat(self.write, PAUSE_SECONDS))
 
     def note(self, space_id: int, key_id: int) -> None:
         self._unwritten[space_id, key_id] = datetime.now(UTC)
@@ -48,11 +47,6 @@ class KeyUses:
         ago = time.monotonic() - RENEWAL_SECONDS
         self._tried = {key: tried for key, tried in self._tried.items() if tried > ago}
         await self._write([key for key in self._unwritten if key not in self._tried])
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(PAUSE_SECONDS)
-            await self.write()
 
     async def _write(self, keys: list[Key]) -> None:
         """Write the uses of keys. Failures are retried with later uses, because the database may be down or

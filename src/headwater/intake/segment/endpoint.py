@@ -43,11 +43,16 @@ from headwater.intake.segment.translation import (
     make_browser,
 )
 from headwater.intake.segment.write_keys import KeyOwner, find_sender, read_write_key
-from headwater.intake.tracker.endpoint import LONGEST_USER_AGENT, Headers, add_grant, get_text, grant
+from headwater.intake.tracker.endpoint import (
+    LONGEST_USER_AGENT,
+    Headers,
+    add_grant,
+    answer_preflight,
+    get_text,
+)
 from headwater.intake.tracker.shares import Shares
 from headwater.people.identity.joins import address_key
 from headwater.people.identity.senders import Sender
-from headwater.spaces.sites.origins import sent_host
 from headwater.spaces.sites.sites import REPORTING, SiteCache
 
 PREFIX = "/segment/v1"
@@ -208,18 +213,7 @@ def _find_field(problem: Invalid) -> str:
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
-    """Allow any page: its origin is checked with its site."""
-    origin = get_text(dict(reversed(scope["headers"])), b"origin").strip()
-    headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
-    if sent_host(origin) is not None:
-        headers += [
-            *grant(origin)[:2],
-            (b"access-control-allow-methods", b"POST"),
-            (b"access-control-allow-headers", _ALLOWED_HEADERS),
-            (b"access-control-max-age", b"86400"),
-        ]
-    await send({"type": "http.response.start", "status": 204, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+    await answer_preflight(scope, send, _ALLOWED_HEADERS)
 
 
 def segment_endpoints(segment: SegmentServices) -> dict[tuple[str, str], ASGIApp]:

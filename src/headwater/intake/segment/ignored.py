@@ -6,7 +6,6 @@ if the process is killed.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -17,7 +16,7 @@ import psycopg
 from msgspec import Struct
 from psycopg import AsyncConnection
 
-from headwater.base.background import BackgroundTask
+from headwater.base.background import BackgroundTask, repeat
 from headwater.database.bulk_values import rows
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
@@ -81,7 +80,7 @@ class IgnoredNames:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unwritten: Counter[_Count] = Counter()
-        self._task = BackgroundTask(self._run)
+        self._task = BackgroundTask(repeat(self.write, PAUSE_SECONDS))
 
     def note(self, space_id: int, name: str, reason: IgnoredReason) -> None:
         count = _Count(space_id, name[:LONGEST_NAME].replace("\0", ""), reason)
@@ -109,11 +108,6 @@ class IgnoredNames:
                 for space_id, names in by_space.items():
                     values = {"space_id": space_id, "names": rows(names), "most": MOST_NAMES}
                     await connection.execute(queries["note"], values)
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(PAUSE_SECONDS)
-            await self.write()
 
 
 async def list_ignored(connection: AsyncConnection, space_id: int) -> list[SegmentName]:

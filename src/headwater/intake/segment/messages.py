@@ -15,7 +15,7 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part,
 from headwater.intake.ingest.times import EARLIEST
 
 MAX_MESSAGE = 32 * 1024
-"""Bytes of one message, as Segment limits it."""
+"""Bytes of one message, which is Segment's limit."""
 MAX_BATCH = 500 * 1024
 """Bytes of a batch."""
 MOST_MESSAGES = 1000

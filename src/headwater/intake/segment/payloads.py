@@ -57,7 +57,7 @@ def read_traits(traits: Members, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_amount(properties: Members, *names: str) -> str | None:
-    """Return the first amount that is given, as decimal text. Raises Invalid."""
+    """Return the decimal text of the first amount that is given. Raises Invalid."""
     for name in names:
         value = properties.get(name)
         if type(value) in (int, Decimal) and COMMON_AMOUNT.fullmatch(text := str(value)):

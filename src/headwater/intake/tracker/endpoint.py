@@ -266,6 +266,10 @@ def add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
+    await answer_preflight(scope, send, b"content-type")
+
+
+async def answer_preflight(scope: Any, send: Send, allowed_headers: bytes) -> None:
     """Allow any page: its origin is checked with its site."""
     origin = get_text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
@@ -273,7 +277,7 @@ async def preflight(scope: Any, _: Receive, send: Send) -> None:
         headers += [
             *grant(origin)[:2],
             (b"access-control-allow-methods", b"POST"),
-            (b"access-control-allow-headers", b"content-type"),
+            (b"access-control-allow-headers", allowed_headers),
             (b"access-control-max-age", b"86400"),
         ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})

@@ -6,7 +6,6 @@ minute. No row holds visitor data.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from contextlib import suppress
@@ -19,7 +18,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.base.background import BackgroundTask
+from headwater.base.background import BackgroundTask, repeat
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.sites.origins import covering_origins
@@ -92,7 +91,7 @@ class RefusalNotes:
         self._unwritten: dict[_Note, tuple[str, datetime]] = {}
         self._tried: dict[_Note, float] = {}
         """The last attempt to write a note, on the monotonic clock."""
-        self._task = BackgroundTask(self._run)
+        self._task = BackgroundTask(repeat(self.write, PAUSE_SECONDS))
 
     def note(self, space_id: int, site_id: int, reason: RefusalReason, detail: str) -> None:
         if reason in (RefusalReason.CLOCK, RefusalReason.INVALID) and not _FIELD.fullmatch(detail):
@@ -130,11 +129,6 @@ class RefusalNotes:
     def _remember(self, note: _Note, detail: str) -> None:
         if note in self._unwritten or len(self._unwritten) + len(self._tried) < MOST_NOTES:
             self._unwritten[note] = (detail[:LONGEST_DETAIL], datetime.now(UTC))
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(PAUSE_SECONDS)
-            await self.write()
 
 
 async def list_refusals(
