@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import os
 import signal
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,6 +39,7 @@ from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.platform_client import PlatformClient
 from headwater.http.inputs.account_kinds import AccountSettings
 from tests.support import factories
+from tests.support.forks import run_copy
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -199,17 +198,7 @@ class Sending:
         """Send in a process that is killed at the failpoint of this number, if it gets there. Its leases
         end.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # of forks beside threads, which it does not use
-            process = os.fork()
-        if not process:
-            _die_at(failpoint)
-            with contextlib.suppress(BaseException):
-                self.run()
-            os._exit(0)
-        os.waitpid(process, 0)
+        run_copy(lambda: _die_at(failpoint), self.run)
         self.connection.execute(
             "UPDATE destinations SET leased_until = now() - interval '1 second'"
             " WHERE space_id = %s AND leased_until IS NOT NULL", (self.space_id,),
