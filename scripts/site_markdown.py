@@ -79,7 +79,7 @@ class Rendered:
 
 
 def slug(heading: str) -> str:
-    """Return a heading's anchor, as GitHub makes it."""
+    """Return the anchor that GitHub gives a heading."""
     return _MARKS.sub("", heading.lower()).strip().replace(" ", "-")
 
 

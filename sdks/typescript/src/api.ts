@@ -445,7 +445,7 @@ export type Status3 = "counted" | "delivered" | "expired" | "failed" | "queued" 
 export type FrozenCredit = {
   /** From 0 to 1. */
   share: number;
-  /** Of all paid touchpoints together, those of other platforms included. */
+  /** Of all paid touchpoints together, also of other platforms. */
   paid_share: number;
   model: string;
   /** 0 means the whole path. */
@@ -483,7 +483,7 @@ export type DeliveryDetail = {
   error: string | null;
   /** The platform's id of the request that it accepted. */
   platform_request_id: string | null;
-  /** The amount that the platform accepted; 0 if the event has none. */
+  /** The amount that the platform accepted; 0 for an event without an amount. */
   sent_amount: number | null;
   sent_currency: string | null;
   /** What a credit says; null for other kinds. */
@@ -633,7 +633,7 @@ export type Delivery = {
   error: string | null;
   /** The platform's id of the request that it accepted. */
   platform_request_id: string | null;
-  /** The amount that the platform accepted; 0 if the event has none. */
+  /** The amount that the platform accepted; 0 for an event without an amount. */
   sent_amount: number | null;
   sent_currency: string | null;
   /** What a credit says; null for other kinds. */
@@ -656,11 +656,11 @@ export type DeliveryPage = {
 export type Outcome = "later" | "sent" | "skipped";
 
 export type PreviewField = {
-  /** In the event's part of the request, as in `user_data.em[0]`. */
+  /** In the event's part of the request, for example `user_data.em[0]`. */
   path: string;
   /** `[masked]` if it is personal. */
   value: string | number | boolean | null;
-  /** What a masked value is made from, as in `hashed email`. */
+  /** What a masked value is made from, for example `hashed email`. */
   origin: string | null;
 };
 

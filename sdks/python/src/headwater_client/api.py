@@ -455,7 +455,7 @@ class FrozenCredit(TypedDict):
     share: float
     """From 0 to 1."""
     paid_share: float
-    """Of all paid touchpoints together, those of other platforms included."""
+    """Of all paid touchpoints together, also of other platforms."""
     model: str
     window_days: int
     """0 means the whole path."""
@@ -493,7 +493,7 @@ class DeliveryDetail(TypedDict):
     platform_request_id: str | None
     """The platform's id of the request that it accepted."""
     sent_amount: float | None
-    """The amount that the platform accepted; 0 if the event has none."""
+    """The amount that the platform accepted; 0 for an event without an amount."""
     sent_currency: str | None
     credit: FrozenCredit | None
     """What a credit says; null for other kinds."""
@@ -695,7 +695,7 @@ class Delivery(TypedDict):
     platform_request_id: str | None
     """The platform's id of the request that it accepted."""
     sent_amount: float | None
-    """The amount that the platform accepted; 0 if the event has none."""
+    """The amount that the platform accepted; 0 for an event without an amount."""
     sent_currency: str | None
     credit: FrozenCredit | None
     """What a credit says; null for other kinds."""
@@ -716,11 +716,11 @@ class DeliveryPage(TypedDict):
 
 class PreviewField(TypedDict):
     path: str
-    """In the event's part of the request, as in `user_data.em[0]`."""
+    """In the event's part of the request, for example `user_data.em[0]`."""
     value: str | int | float | bool | None
     """`[masked]` if it is personal."""
     origin: str | None
-    """What a masked value is made from, as in `hashed email`."""
+    """What a masked value is made from, for example `hashed email`."""
 
 
 class MissingIdentifier(TypedDict):

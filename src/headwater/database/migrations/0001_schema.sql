@@ -1539,7 +1539,7 @@ CREATE TABLE watched_files (
     kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
     address text NOT NULL,
-    -- The settings of its imports, as for an upload over the API.
+    -- The settings of its imports, in the form of an upload over the API.
     settings jsonb NOT NULL DEFAULT '{}',
     -- Content that was imported before this time is imported again.
     settings_at timestamptz NOT NULL DEFAULT now(),
@@ -1701,7 +1701,7 @@ CREATE TABLE deliveries (
     destination_id bigint NOT NULL,
     event_id bigint NOT NULL,
     kind text NOT NULL DEFAULT 'conversion' CHECK (kind IN ('conversion', 'correction', 'credit')),
-    -- Among those of its kind, from 1; 0 for the conversion.
+    -- Counts an event's corrections, and its credits, from 1; 0 for the conversion.
     number int NOT NULL DEFAULT 0,
     -- The platform deduplicates by this id: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
@@ -1732,7 +1732,7 @@ CREATE TABLE deliveries (
     sent_to text,
     -- What a correction needs of a conversion's event once it is deleted: its contact, name, time and consent.
     former_event jsonb,
-    -- A credit's share and model, as it was when the conversion was accepted.
+    -- A credit's share and model when the conversion was accepted.
     credit jsonb,
     created_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,

@@ -40,7 +40,8 @@ class DeliveryAnswer(Struct, frozen=True):
         str | None, Meta(description="The platform's id of the request that it accepted.")
     ]
     sent_amount: Annotated[
-        Decimal | None, Meta(description="The amount that the platform accepted; 0 if the event has none.")
+        Decimal | None,
+        Meta(description="The amount that the platform accepted; 0 for an event without an amount."),
     ]
     sent_currency: str | None
     credit: Annotated[FrozenCredit | None, Meta(description="What a credit says; null for other kinds.")]
@@ -86,9 +87,13 @@ class ReplayResult(Struct, frozen=True):
 class PreviewField(Struct, frozen=True):
     """A field that would be sent."""
 
-    path: Annotated[str, Meta(description="In the event's part of the request, as in `user_data.em[0]`.")]
+    path: Annotated[
+        str, Meta(description="In the event's part of the request, for example `user_data.em[0]`.")
+    ]
     value: Annotated[str | int | float | bool | None, Meta(description="`[masked]` if it is personal.")]
-    origin: Annotated[str | None, Meta(description="What a masked value is made from, as in `hashed email`.")]
+    origin: Annotated[
+        str | None, Meta(description="What a masked value is made from, for example `hashed email`.")
+    ]
 
 
 class MissingIdentifier(Struct, frozen=True):

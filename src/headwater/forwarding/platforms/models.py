@@ -132,7 +132,7 @@ class FrozenCredit(msgspec.Struct, frozen=True):
 
     share: Annotated[Decimal, Meta(description="From 0 to 1.")]
     paid_share: Annotated[
-        Decimal, Meta(description="Of all paid touchpoints together, those of other platforms included.")
+        Decimal, Meta(description="Of all paid touchpoints together, also of other platforms.")
     ]
     model: str
     window_days: Annotated[int, Meta(description="0 means the whole path.")]
