@@ -201,8 +201,8 @@ def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path
                 assert type(answer) is type(expected), name
                 if isinstance(answer, dict) and not name.startswith("delete_"):
                     assert answer.keys() == expected.keys(), name
-                elif isinstance(answer, dict):  # or a client's own, when the answer got lost
-                    assert answer.keys() >= expected.keys(), name
+                elif isinstance(answer, dict):  # or a client's own without an id, when the answer got lost
+                    assert answer.keys() >= expected.keys() - {"contact_id"}, name
         try_first_calls(client, data_dir)
 
 

@@ -11,12 +11,8 @@ import re
 from functools import lru_cache
 from importlib.resources import files
 
-from tldextract import TLDExtract
-
 from headwater.sources.addresses import name_in_ascii
-
-# Only the bundled snapshot of the public suffix list: nothing is fetched or cached on disk.
-_EXTRACT = TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
+from headwater.sources.public_suffixes import find_public_suffix, find_registrable_domain
 
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
@@ -61,14 +57,13 @@ def _business(host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
-    return extracted.top_domain_under_public_suffix.lower()
+    return find_registrable_domain(host.lower())
 
 
 def _is_shared(host: str) -> bool:
     """Check the host and its parents, in one country or in all."""
     labels = host.lower().split(".")
-    country = len(_EXTRACT.extract_str(host).suffix.split("."))
+    country = len(find_public_suffix(host.lower(), only_registries=True).split("."))
     names = labels[: len(labels) - country]
     lines = {".".join(labels[index:]) for index in range(len(labels))}
     lines |= {f"*.{'.'.join(labels[index:])}" for index in range(1, len(labels))}

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address
 
-from tldextract import TLDExtract
-
 from headwater.sources.addresses import name_in_ascii
+from headwater.sources.public_suffixes import find_public_suffix, find_registrable_domain
 
 MAX_ORIGINS = 50
 OPAQUE = "null"
@@ -32,9 +31,6 @@ _NAME = re.compile(
 )
 _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
-
-_suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-"""Includes the private part of the list: shops on a provider's domain must not share cookies."""
 
 
 def parse_origin(text: str) -> str:
@@ -71,7 +67,7 @@ def _host(name: str, *, wildcard: bool) -> str:
     host = name.lower() if name.isascii() else name_in_ascii(name)
     if not _NAME.fullmatch(host):
         raise ValueError(f"must have a host, {FORMS}")
-    if wildcard and _suffixes(host).suffix == host:
+    if wildcard and find_public_suffix(host) == host:
         raise ValueError(f"must not cover all of {host}, whose hosts belong to many")
     return host
 
@@ -153,11 +149,16 @@ def cookie_domain(page_host: str, our_host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    """Return a domain with one owner; "" for an address or bare name."""
-    parts = _suffixes(host)
-    if parts.suffix:
-        return parts.top_domain_under_public_suffix
-    if parts.ipv4 or parts.ipv6 or "." not in host:
+    """Return a domain with one owner; "" for an address or bare name. Shops on a provider's domain have
+    different owners, and must not share cookies.
+    """
+    if find_public_suffix(host):
+        return find_registrable_domain(host)
+    if "." not in host or ":" in host or _is_ipv4(host):
         return ""
     # Without a rule in the list, browsers take the last label for the suffix.
     return ".".join(host.rsplit(".", 2)[-2:])
+
+
+def _is_ipv4(host: str) -> bool:
+    return host.rpartition(".")[2].isdigit()
