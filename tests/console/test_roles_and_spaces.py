@@ -81,6 +81,7 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     },
     "/links/many": ("link sheet", "", Permission.READ),
     "/orders/imports/upload": ("upload", ONCE, Permission.WRITE_DATA),
+    "/order-comparison": ("order comparison", ONCE, Permission.READ),
     **{
         f"/orders/imports/{{import_id}}/{verb}": ("import", "", Permission.WRITE_DATA)
         for verb in ("check", "start", "cancel")
@@ -253,7 +254,7 @@ def send(person: Person, space_id: int, end: str, action: str) -> int:
     form, once, _ = ACTIONS[end]
     make = once_token if once else form_token
     data = {TOKEN: make(person.form_key, form)}
-    files = {"file": ("x.csv", b"")} if end == "/orders/imports/upload" else None
+    files = {"file": ("x.csv", b"")} if end in {"/orders/imports/upload", "/order-comparison"} else None
     path = f"/console/spaces/{space_id}{action}"
     return person.browser.client.post(path, data=data, files=files).status_code
 

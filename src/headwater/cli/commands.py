@@ -61,6 +61,7 @@ COMMANDS = (
     CommandEntry("user", "manage people who may log in to the console", "users:group"),
     CommandEntry("pat", "manage the tokens of assistants and scripts", "tokens:group"),
     CommandEntry("import", "import past data from a file", "imports:group"),
+    CommandEntry("order", "compare orders with another tool's", "orders:group"),
     CommandEntry("spend", "connect ad accounts whose spend is pulled", "spend:group"),
     CommandEntry("watch", "import files from an address when they change", "watched_files:group"),
     CommandEntry("rates", "import exchange rates", "rates:group"),

@@ -28,6 +28,7 @@ from headwater.console.change_pages import changes_since, channel_changes, spend
 from headwater.console.link_pages import link_sheets, links, sources
 from headwater.console.live_pages import live
 from headwater.console.order_pages import (
+    comparison,
     import_page,
     mapping,
     orders,
@@ -108,6 +109,7 @@ PAGES = [
     *site.ROUTES,
     *site_test.ROUTES,
     *orders.ROUTES,
+    *comparison.ROUTES,
     *webhook_wizard.ROUTES,
     *upload.ROUTES,
     *import_page.ROUTES,

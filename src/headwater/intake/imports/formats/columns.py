@@ -15,7 +15,7 @@ from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.notation import Notation
 
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
-_LARGEST_EXPONENT = 40
+LARGEST_EXPONENT = 40
 _EXPONENT = re.compile(number_pattern(exponent=9), re.ASCII)
 NOTHING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n. a.", "k. a.", "k.a."})  # noqa: RUF001
 """Cells that mean "no value"."""
@@ -131,7 +131,7 @@ def _read_number(text: str, notation: Notation) -> Decimal | None:
     ):
         digits = text.strip()
     number = None if digits is None else Decimal(digits)
-    if number is None or abs(number.adjusted()) > _LARGEST_EXPONENT:
+    if number is None or abs(number.adjusted()) > LARGEST_EXPONENT:
         raise ValueError(f"must be a number, written like {DECIMALS[notation.decimals]}.")
     return number
 

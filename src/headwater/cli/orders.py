@@ -1,0 +1,121 @@
+"""`headwater order …`: compare another tool's orders with ours."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from datetime import date
+
+from headwater.base.settings import Settings
+from headwater.http.errors import Invalid
+from headwater.intake.imports.formats.amounts import DECIMALS
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.columns import read_mapping
+from headwater.intake.imports.formats.dialects import SEPARATORS, UnreadableError
+from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
+from headwater.intake.imports.formats.files import open_source
+from headwater.intake.imports.formats.times import DATES
+from headwater.intake.imports.order_lists import OrderList, read_order_list
+from headwater.intake.imports.rejected_rows import LISTED
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import FILE_FORMAT, JSON, SPACE
+from headwater.operations.terminal.output import Row, print_note
+from headwater.reports.questions.order_comparison import OrderComparison, compare_orders
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+group = CommandGroup()
+
+
+@group.command(
+    "compare",
+    "explain the difference to another tool's list of orders",
+    SPACE,
+    Option("file", metavar="FILE", help="the list as CSV or NDJSON, or - for standard input"),
+    FILE_FORMAT,
+    Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
+    Option("--first", metavar="DAY", help="the first day of the list (its first order's)"),
+    Option("--last", metavar="DAY", help="the last day of the list (its last order's)"),
+    Option("--orders", action="store_true", help="print the orders that differ, not the steps"),
+    Option("--dates", choices=tuple(DATES), help="how days are written (detected)"),
+    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (detected)"),
+    Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (detected)"),
+    Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (detected)"),
+    JSON,
+)
+@prints
+async def compare(settings: Settings, arguments: Namespace) -> list[Row]:
+    """Print each step from the list's totals to ours. Raise Failure for a list that cannot be read."""
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+    listed = _read_list(space, arguments)
+    days = _read_days(listed, arguments)
+    for refusal in listed.refused[:LISTED]:
+        print_note(refusal)
+    async with transaction(settings) as connection:
+        try:
+            result = await compare_orders(connection, space, listed.orders, days)
+        except Invalid as invalid:
+            raise Failure(" ".join(rule for rules in invalid.errors.values() for rule in rules)) from None
+    return _list_differences(result) if arguments.orders else _list_steps(result)
+
+
+def _read_list(space: Space, arguments: Namespace) -> OrderList:
+    choices = FileChoices(read_mapping(arguments.map), decimals=arguments.decimals, dates=arguments.dates)
+    try:
+        with open_source(
+            arguments.file,
+            arguments.format,
+            ENCODINGS.get(arguments.encoding),
+            SEPARATORS.get(arguments.separator),
+        ) as source:
+            return read_order_list(source, space, choices)
+    except UnreadableError as error:
+        raise Failure(str(error)) from None
+    except OSError as error:
+        raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
+
+
+def _read_days(listed: OrderList, arguments: Namespace) -> tuple[date, date]:
+    days = (_read_day("--first", arguments.first), _read_day("--last", arguments.last))
+    usual = listed.days or (None, None)
+    first, last = (chosen or own for chosen, own in zip(days, usual, strict=True))
+    if first is None or last is None:
+        raise Failure("the file has orders without a day: choose the period with --first and --last")
+    if last < first:
+        raise Failure("--last must not be before --first")
+    return first, last
+
+
+def _read_day(name: str, text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise Failure(f"{name} {text}: must be a day, such as 2026-12-31") from None
+
+
+def _list_steps(result: OrderComparison) -> list[Row]:
+    lines = [("listed", result.listed), *result.steps, ("ours", result.ours)]
+    return [
+        {
+            "step": str(name),
+            "orders": int(count.conversions),
+            "revenue": count.revenue,
+            "currency": result.currency,
+        }
+        for name, count in lines
+    ]
+
+
+def _list_differences(result: OrderComparison) -> list[Row]:
+    return [
+        {
+            "order_id": difference.order_id,
+            "step": str(difference.step),
+            "listed": difference.listed,
+            "ours": difference.ours,
+        }
+        for difference in result.differences
+    ]

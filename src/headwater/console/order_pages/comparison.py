@@ -1,0 +1,174 @@
+"""Compare another tool's list of orders with ours. The uploaded file is read once and not stored."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from datetime import date
+from fractions import Fraction
+from typing import IO, Any, cast
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.console.forms import PostedForm, check_once, once_token
+from headwater.console.multipart import MultipartForm
+from headwater.console.pages import hidden_token, render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.charts.waterfall import WaterfallBar, draw_waterfall
+from headwater.console.visitor import HOME, SpaceVisitor
+from headwater.console.visits import EMPTY, PageVisit, SpacePages, enter_space
+from headwater.endpoints.services import services
+from headwater.http.bodies import MEGABYTE, FileTooLarge
+from headwater.http.errors import Errors, Invalid
+from headwater.intake.imports.formats.choices import NO_CHOICES
+from headwater.intake.imports.formats.dialects import UnreadableError
+from headwater.intake.imports.formats.files import RowSource
+from headwater.intake.imports.order_lists import OrderList, read_order_list
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
+from headwater.reports.questions.order_comparison import OrderComparison, OrderStep, compare_orders
+from headwater.reports.questions.platform_comparison import Count
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.models import Space
+
+ROUTES = SpacePages("/order-comparison")
+FORM = "order comparison"
+MOST_MEGABYTES = 20
+SHOWN = 200
+"""Orders that differ, shown on the page."""
+_IN_MEMORY = MEGABYTE
+_TITLES = {
+    OrderStep.REPEATED: "Listed more than once",
+    OrderStep.NOT_HERE: "Not in Headwater",
+    OrderStep.OTHER_DAYS: "In Headwater on other days",
+    OrderStep.AMOUNTS: "Same order, other amount",
+    OrderStep.NOT_LISTED: "Only in Headwater",
+    OrderStep.WITHOUT_ID: "In Headwater without an order id",
+    OrderStep.UPSELLS: "Upsells",
+    OrderStep.REFUNDS: "Refunds",
+}
+
+
+class StepRow(Struct, frozen=True):
+    title: str
+    count: Count
+    is_total: bool
+    bar: WaterfallBar
+
+    @property
+    def orders(self) -> Fraction:
+        """As reports have parts of events."""
+        return Fraction(self.count.conversions)
+
+
+@ROUTES.page()
+async def show_form(visit: PageVisit) -> Response:
+    return _page(visit.request, visit.inside)
+
+
+async def post_list(request: Request) -> Response:
+    """Compare an uploaded list; no transaction is open while it arrives."""
+    inside = await enter_space(request, Permission.READ)
+    multipart = MultipartForm(request, MOST_MEGABYTES * MEGABYTE)
+    form, name = await multipart.fields()
+    check_once(form, inside.visitor.form_key, FORM)
+    try:
+        listed = await _receive_list(multipart.pieces(), name, inside.space)
+        days = _read_days(form, listed)
+        async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
+            result = await compare_orders(connection, inside.space, listed.orders, days)
+    except (UnreadableError, FileTooLarge, Invalid) as error:
+        return _page(request, inside, status=422, form=form, errors=_list_errors(error))
+    return _page(request, inside, form=form, name=name, listed=listed, result=result, rows=_draw(result))
+
+
+ROUTES.add("", post_list, "POST")
+
+
+async def _receive_list(pieces: AsyncIterator[bytes], name: str, space: Space) -> OrderList:
+    if not name:
+        raise Invalid({"file": ["Choose the list to compare."]})
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
+        async for piece in pieces:
+            await asyncio.to_thread(file.write, piece)
+        return await asyncio.to_thread(_read_list, cast("IO[bytes]", file), space)
+
+
+def _read_list(file: IO[bytes], space: Space) -> OrderList:
+    source = RowSource(cast("Any", file), "csv", file.tell(), b"")
+    return read_order_list(source.judged(None, None), space, NO_CHOICES)
+
+
+def _read_days(form: PostedForm, listed: OrderList) -> tuple[date, date]:
+    """Return the chosen days, by default the list's. Raise Invalid."""
+    first, last = (_read_day(form, name) for name in ("first", "last"))
+    if listed.days is not None:
+        first, last = first or listed.days[0], last or listed.days[1]
+    if first is None or last is None:
+        rule = "Choose the first and the last day: the file has orders without a day."
+        raise Invalid({"first" if first is None else "last": [rule]})
+    if last < first:
+        raise Invalid({"last": ["The last day must not be before the first day."]})
+    return first, last
+
+
+def _read_day(form: PostedForm, name: str) -> date | None:
+    text = form.text(name).strip()
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise Invalid({name: ["Write the day as 2026-12-31."]}) from None
+
+
+def _draw(result: OrderComparison) -> list[StepRow]:
+    lines = [("The list", result.listed, result.listed, True)]
+    level = result.listed
+    for step, change in result.steps:
+        level = level.plus(change)
+        if change != Count():
+            lines.append((_TITLES[step], change, level, False))
+    lines.append(("Headwater", result.ours, result.ours, True))
+    bars = draw_waterfall([(float(level.revenue), is_total) for _, _, level, is_total in lines])
+    return [
+        StepRow(title, count, is_total, bar)
+        for (title, count, _, is_total), bar in zip(lines, bars, strict=True)
+    ]
+
+
+def _list_errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
+    if isinstance(error, Invalid):
+        return error.errors
+    return {"file": [error.message if isinstance(error, FileTooLarge) else _sentence(str(error))]}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def _page(
+    request: Request,
+    inside: SpaceVisitor,
+    *,
+    form: PostedForm = EMPTY,
+    status: int = 200,
+    result: OrderComparison | None = None,
+    **values: Any,
+) -> Response:
+    return render(
+        request,
+        "order_comparison.html",
+        status=status,
+        once=hidden_token(once_token(inside.visitor.form_key, FORM)),
+        here=f"{HOME}/spaces/{inside.space.id}/order-comparison",
+        base=f"{HOME}/spaces/{inside.space.id}",
+        most=MOST_MEGABYTES,
+        shown=SHOWN,
+        titles=_TITLES,
+        figures=figures,
+        first=form.text("first"),
+        last=form.text("last"),
+        result=result,
+        **values,
+    )

@@ -1,0 +1,62 @@
+"""The page that compares another tool's orders with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.spaces.accounts.roles import Role
+from tests.console.conftest import Person
+from tests.support.factories import Stage
+
+LIST = "Order,Total\n1001,50\n1002,20\n<b>9</b>,1\n"
+
+
+@pytest.fixture
+def upload(person: Callable[..., Person], space_id: int) -> Callable[..., httpx.Response]:
+    """Send a list as a viewer."""
+    browser = person(Role.VIEWER).browser
+    path = f"/console/spaces/{space_id}/order-comparison"
+
+    def send(content: str, **fields: str) -> httpx.Response:
+        form = browser.form(path, path)
+        data = {**dict(form.fields), "first": "2026-05-01", "last": "2026-05-31", **fields}
+        files = {"file": ("list.csv", content.encode(), "text/csv")}
+        return browser.client.post(path, data=data, files=files)
+
+    return send
+
+
+def test_it_works(
+    upload: Callable[..., httpx.Response], connection: psycopg.Connection, space_id: int
+) -> None:
+    stage = Stage(connection, space_id, "")
+    contact_id = stage.contact()
+    stage.event(contact_id, order_id="1001", amount=50)
+    stage.event(contact_id, order_id="1002", amount=25)
+    page = upload(LIST)
+    assert page.status_code == 200
+    assert "1 order is the same in both" in page.text
+    assert "Same order, other amount" in page.text
+    assert "&lt;b&gt;9&lt;/b&gt;" in page.text
+    assert '<data value="75">' in page.text
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "problem"),
+    [
+        ("Total\n5\n", {}, "order_id"),
+        (LIST, {"first": ""}, "file has orders without a day"),
+        (LIST, {"first": "soon"}, "Write the day as"),
+        (LIST, {"last": "2026-04-01"}, "must not be before"),
+        ("", {}, "refusal"),
+    ],
+)
+def test_a_list_that_cannot_be_compared(
+    upload: Callable[..., httpx.Response], content: str, fields: dict[str, str], problem: str
+) -> None:
+    page = upload(content, **fields)
+    assert (page.status_code, problem in page.text) == (422, True)
