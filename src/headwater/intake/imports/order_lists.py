@@ -103,9 +103,7 @@ class _ListReader:
         if currency != self._space.currency:
             raise ValueError(f"the amount is in {currency}, and reports are in {self._space.currency}")
         amount = values.get(AMOUNT)
-        if amount is not None and not isinstance(amount, Decimal):
-            amount = _read_json_amount(amount)
-        return {**values, ID: order_id, AMOUNT: amount}
+        return {**values, ID: order_id, AMOUNT: None if amount is None else _read_amount(amount)}
 
     def _find_day(self, written: Any) -> date:
         """Return the day in the Space's time zone. A time without an offset is one of that zone."""
@@ -114,7 +112,7 @@ class _ListReader:
         return moment.date() if is_local(text) else moment.astimezone(self._space.zone).date()
 
 
-def _read_json_amount(amount: Any) -> Decimal:
+def _read_amount(amount: Any) -> Decimal:
     try:
         number = Decimal(str(amount))
     except ArithmeticError:
