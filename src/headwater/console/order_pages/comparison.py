@@ -51,7 +51,7 @@ _TITLES = {
 }
 
 
-class StepRow(Struct, frozen=True):
+class OrderStepRow(Struct, frozen=True):
     title: str
     count: Count
     is_total: bool
@@ -122,7 +122,7 @@ def _read_day(form: PostedForm, name: str) -> date | None:
         raise Invalid({name: ["Write the day as 2026-12-31."]}) from None
 
 
-def _draw(result: OrderComparison) -> list[StepRow]:
+def _draw(result: OrderComparison) -> list[OrderStepRow]:
     lines = [("The list", result.listed, result.listed, True)]
     level = result.listed
     for step, change in result.steps:
@@ -132,7 +132,7 @@ def _draw(result: OrderComparison) -> list[StepRow]:
     lines.append(("Headwater", result.ours, result.ours, True))
     bars = draw_waterfall([(float(level.revenue), is_total) for _, _, level, is_total in lines])
     return [
-        StepRow(title, count, is_total, bar)
+        OrderStepRow(title, count, is_total, bar)
         for (title, count, _, is_total), bar in zip(lines, bars, strict=True)
     ]
 
