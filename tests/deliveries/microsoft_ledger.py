@@ -16,20 +16,29 @@ from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Received, Silence, Step
 
 SETTINGS = '{"customer_id": "1", "account_id": "2"}'
-_KEY = ("ConversionName", "ConversionTime", "MicrosoftClickId")
+Key = tuple[str, str, str | None]
+"""What Microsoft tells a conversion by: its goal, time and click."""
 
 
 @dataclass
 class MicrosoftLedger(GoogleLedger):
-    """Keeps conversions by their times, which differ. An adjustment must repeat its conversion's click id."""
+    """Counts each key once, with the value that came first, as Microsoft does: so an order that comes under
+    another goal, time or click counts twice. An adjustment must repeat the key. Orders differ in their times.
+    """
 
     names: dict[str, str] = field(default_factory=dict[str, str])
-    keys: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Orders by their times."""
+    counted: dict[str, dict[Key, Decimal]] = field(default_factory=dict[str, dict[Key, Decimal]])
+    """Values by order and key."""
+    repeated: int = 0
+    """Conversions that it had already."""
 
     def __call__(self, request: Received) -> Step:
         reaction = self.react()
         if reaction == "down":
             return Answer(503)
+        if reaction == "refuse token":
+            return Answer(401, {"Errors": [{"Code": 105, "ErrorCode": "InvalidCredentials"}]})
         content = request.json()
         conversions = content.get("OfflineConversions", [])
         errors = [
@@ -42,26 +51,38 @@ class MicrosoftLedger(GoogleLedger):
         return Silence() if reaction == "silent" else Answer(body={"PartialErrors": errors})
 
     def _record(self, conversion: dict[str, Any]) -> bool:
-        name = self.names[conversion["ConversionTime"]]
+        name, found = self._read_key(conversion)
         if self.refuse({"transactionId": name}):
             self.refused.add(name)
             return False
-        self.keys[name] = {part: conversion.get(part) for part in _KEY}
-        self.amounts[name] = Decimal(str(conversion["ConversionValue"]))
+        known = self.counted.setdefault(name, {})
+        if found in known:
+            self.repeated += 1
+        elif known:
+            self.faults.append(f"{name}: doubled")
+        known.setdefault(found, Decimal(str(conversion["ConversionValue"])))
+        self._add_up(name)
         return True
 
     def _adjust(self, adjustment: dict[str, Any]) -> None:
-        name, moment = self.names[adjustment["ConversionTime"]], adjustment["AdjustmentTime"]
-        if name not in self.amounts:
-            self.faults.append(f"{name}: corrected before it was accepted")
-        elif {part: adjustment.get(part) for part in _KEY} != self.keys[name]:
-            self.faults.append(f"{name}: another conversion is meant")
+        (name, found), moment = self._read_key(adjustment), adjustment["AdjustmentTime"]
+        if found not in self.counted.get(name, {}):
+            self.faults.append(f"{name}: corrected before it was accepted, or another conversion is meant")
+            return
         if moment < self.last.get(name, ""):
             self.faults.append(f"{name}: out of order")
         self.last[name] = moment
         self.corrected[name] += 1
         is_gone = adjustment["AdjustmentType"] == "Retract"
-        self.amounts[name] = Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
+        self.counted[name][found] = Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
+        self._add_up(name)
+
+    def _read_key(self, content: dict[str, Any]) -> tuple[str, Key]:
+        goal, time = content["ConversionName"], content["ConversionTime"]
+        return self.names[time], (goal, time, content.get("MicrosoftClickId"))
+
+    def _add_up(self, name: str) -> None:
+        self.amounts[name] = sum(self.counted[name].values(), Decimal(0))
 
 
 @dataclass

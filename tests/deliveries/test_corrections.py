@@ -66,6 +66,20 @@ def test_edited_and_cleared(shop: Shop, google: GoogleLedger) -> None:
     assert google.amounts == {key(order): 0}
 
 
+def test_back_to_the_amount_before(shop: Shop, google: GoogleLedger) -> None:
+    """Google may have the amount in between, as its answer was lost."""
+    order = shop.sell("100")
+    shop.settle()
+    reactions = iter(["silent"])
+    google.react = lambda: next(reactions, "accept")
+    shop.edit(order, "60")
+    shop.sending.run()
+    assert google.amounts == {key(order): 60}
+    shop.edit(order, "100")
+    shop.settle()
+    assert google.amounts == {key(order): 100}
+
+
 def test_a_deleted_refund(shop: Shop, google: GoogleLedger) -> None:
     order = shop.sell("100")
     refund = shop.refund(order, "40")

@@ -42,7 +42,7 @@ def test_many_lives_at_microsoft(sending: Sending) -> None:
 
 def live(shop: Shop, ledger: GoogleLedger, draw: random.Random) -> None:
     ledger.refuse = lambda event: "lastUpdatedTimestamp" not in event and _hash(event) % 10 == 0
-    ledger.react = lambda: draw.choices(["accept", "down", "silent"], [12, 1, 1])[0]
+    ledger.react = lambda: draw.choices(["accept", "down", "silent"], [12, 1, 2])[0]
     lives = Lives(shop, draw)
     for _ in range(max(1, LIVES // 40)):
         new = lives.sell(40)
@@ -76,11 +76,15 @@ class Lives:
     draw: random.Random
     people: dict[int, int] = field(default_factory=dict[int, int])
     """Of each order, as a contact."""
+    prices: dict[int, str] = field(default_factory=dict[int, str])
+    """What each order was sold for."""
     deleted: set[int] = field(default_factory=set[int])
     erased: set[int] = field(default_factory=set[int])
 
     def sell(self, count: int) -> list[int]:
-        orders = [self.shop.sell(self._amount(10, 99)) for _ in range(count)]
+        prices = [self._amount(10, 99) for _ in range(count)]
+        orders = [self.shop.sell(price) for price in prices]
+        self.prices.update(zip(orders, prices, strict=True))
         query = "SELECT id, contact_id FROM events WHERE space_id = %(space)s AND id = ANY(%(ids)s)"
         self.people.update(self._run(query, ids=orders))
         return orders
@@ -89,11 +93,12 @@ class Lives:
         """One change, if the order is still there."""
         if order in self.deleted | self.erased:
             return
-        match self.draw.choices(["refund", "edit", "delete", "erase", "merge"], [8, 4, 1, 1, 1])[0]:
+        match self.draw.choices(["refund", "edit", "delete", "erase", "merge"], [8, 4, 1, 1, 3])[0]:
             case "refund":
                 self.shop.refund(order, self._amount(1, 9))
             case "edit":
-                self.shop.edit(order, self._amount(10, 99))
+                # Back to what the platform may have been told first, every other time.
+                self.shop.edit(order, self.draw.choice([self.prices[order], self._amount(10, 99)]))
             case "delete":
                 self.shop.delete(order)
                 self.deleted.add(order)

@@ -252,13 +252,18 @@ def test_an_unknown_request(sending: Sending, google: Verdicts) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "wait"),
     [
-        Answer(429), Answer(500), Answer(401), Answer(403), Answer(404, b"<html>"), Answer(200, b"<html>"),
-        Answer(404, {"error": {"status": "UNAUTHENTICATED"}}), Silence(), Answer(200, [1]),
+        *((answer, HALF_HOUR) for answer in (
+            Answer(429), Answer(500), Answer(401), Answer(403), Answer(404, b"<html>"),
+            Answer(200, b"<html>"), Answer(404, {"error": {"status": "UNAUTHENTICATED"}}), Silence(),
+            Answer(200, [1]), Answer(429, headers={"Retry-After": "60"}),
+        )),
+        (Answer(429, headers={"Retry-After": "7000"}), 7000),
+        (Answer(503, headers={"Retry-After": "999999"}), 5 * HALF_HOUR),
     ],
 )  # fmt: skip
-def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step) -> None:
+def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step, wait: int) -> None:
     """The destination is neither held nor paused, and its other requests wait too."""
     sending.seconds = 0.3
     google.answers = [answer]
@@ -270,9 +275,9 @@ def test_asked_again_later(sending: Sending, google: Verdicts, answer: Step) -> 
     later(sending)
     assert len(google.asked) == 1
     assert sending.state(destination, "status", "failures") == ("active", 0)
-    assert [due for _, _, due in open_requests(sending)] == [pytest.approx(HALF_HOUR, abs=1)] * 2
+    assert [due for _, _, due in open_requests(sending)] == [pytest.approx(wait, abs=1)] * 2
     google.answers = [[group("SUCCESS")]]
-    later(sending)
+    later(sending, wait + 1)
     assert results(sending, deliveries) == [("counted", None)] * 2
 
 

@@ -1730,6 +1730,9 @@ CREATE TABLE deliveries (
     sent_amount numeric(19, 4),
     sent_currency text,
     sent_to text,
+    -- Of a platform that knows no id of ours: the account, name, time, click id, amount and currency of the first
+    -- attempt that it may have received, stored before. Every later attempt repeats them, and corrections do.
+    first_attempt jsonb,
     -- What a correction needs of a conversion's event once it is deleted: its contact, name, time and consent.
     former_event jsonb,
     -- A credit's share and model when the conversion was accepted.
@@ -2109,7 +2112,7 @@ BEGIN
             ('visits', 'device'), ('clicks', 'click device'),
             ('webhook_deliveries', 'headers body detail dedup_key'),
             ('refused_rows', 'reason cells'),
-            ('deliveries', 'dedup_id error request answer'), ('delivery_attempts', 'error'),
+            ('deliveries', 'dedup_id first_attempt error request answer'), ('delivery_attempts', 'error'),
             ('chart_notes', 'text')
         ) AS t (name, columns)
         UNION ALL SELECT 'contacts', 'profile_field_' || number FROM generate_series(1, 30) number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from headwater.forwarding.deliveries.eligibility import PendingDelivery
 from headwater.forwarding.deliveries.id_forms import can_be, click_ids, sendable
 from headwater.forwarding.deliveries.outbox import make_dedup_id
 from headwater.forwarding.platforms.identifiers import read_phone
-from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, FirstAttempt
 from headwater.people.contacts.names import split_name
 from headwater.sources.catalogue import PAID_IDS, listed_name
 
@@ -33,7 +33,9 @@ _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = AN
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return those still waiting, in two round trips; corrections and credit need three more."""
+    """Return those still waiting, in two round trips; corrections, credit and repetitions need up to three
+    more.
+    """
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     return await _load(connection, queries["waiting"], values)
 
@@ -55,15 +57,18 @@ async def _load(
         row["dedup_id"] = row["dedup_id"] or make_dedup_id(space_id, row["event_id"])
     pending = [_make_pending(row) for row in rows]
     known = [row for row in rows if row["event_id"] is not None]
-    events = {row["event_id"]: row["id"] for row in known if row["kind"] == "conversion"}
+    events = {row["event_id"]: row["id"] for row in known if _is_undecided(row)}
+    sent = {row["id"]: row["touchpoint_id"] for row in known if not _is_undecided(row)}
     later = [row["id"] for row in known if row["kind"] != "conversion"]
     clicks: dict[int, Click] = {}
     if events:
         credited = await _load_clicks(connection, space_id, list(events))
         clicks |= {events[event_id]: click for event_id, click in credited.items()}
+    if sent:
+        chosen = await _load_sent_clicks(connection, space_id, sent.values())
+        clicks |= {number: chosen[touch] for number, touch in sent.items() if touch in chosen}
     if not later:
         return [_add_click(delivery, clicks) for delivery in pending]
-    clicks |= await _load_sent_clicks(connection, space_id, later)
     corrections = await load_corrections(connection, space_id, later)
     model_credits = await load_credits(connection, space_id, later)
     return [
@@ -74,6 +79,11 @@ async def _load(
         )
         for delivery in pending
     ]
+
+
+def _is_undecided(row: Mapping[str, Any]) -> bool:
+    """Whether the click is the one that is credited now."""
+    return row["kind"] == "conversion" and row["first_attempt"] is None
 
 
 def _add_click(delivery: PendingDelivery, clicks: Mapping[int, Click]) -> PendingDelivery:
@@ -90,9 +100,10 @@ async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: li
 
 
 async def _load_sent_clicks(
-    connection: AsyncConnection, space_id: int, delivery_ids: list[int]
+    connection: AsyncConnection, space_id: int, touchpoint_ids: Iterable[int | None]
 ) -> dict[int, Click]:
-    values = {"space_id": space_id, "delivery_ids": delivery_ids}
+    known = [number for number in touchpoint_ids if number is not None]
+    values = {"space_id": space_id, "touchpoint_ids": known}
     return await _read_clicks(await connection.execute(queries["sent_clicks"], values))
 
 
@@ -120,6 +131,7 @@ def _make_pending(row: dict[str, Any]) -> PendingDelivery:
         conversion=None if row["event_id"] is None else _make_conversion(row),
         do_not_capi=row["do_not_capi"],
         erased=row["erased"],
+        first_attempt=msgspec.json.decode(row["first_attempt"] or "null", type=FirstAttempt | None),
     )
 
 

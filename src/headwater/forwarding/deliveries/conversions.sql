@@ -13,6 +13,7 @@ SELECT d.id, d.kind, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queu
        (SELECT i.value FROM contact_identifiers i
         WHERE i.space_id = %(space_id)s AND i.contact_id = v.contact_id AND i.kind = 'tracking_id'
         ORDER BY i.recency DESC LIMIT 1) AS external_id,
+       d.touchpoint_id, d.first_attempt,
        EXISTS (SELECT FROM erasures r
                WHERE r.space_id = %(space_id)s AND r.receipt_mark >= d.event_id
                  AND r.contact_id = ANY(ARRAY(
@@ -49,7 +50,8 @@ LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = v.event
 ORDER BY d.id;
 
 -- name: waiting
-SELECT d.id, d.event_id, d.destination_id, d.kind, d.attempts, d.queued_at, d.dedup_id
+SELECT d.id, d.event_id, d.destination_id, d.kind, d.attempts, d.queued_at, d.dedup_id,
+       d.touchpoint_id, d.first_attempt::text
 FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.id = ANY(%(ids)s::bigint[]) AND d.status IN ('queued', 'retrying');
@@ -57,7 +59,7 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
 -- name: imagined
 -- Events as if they were queued now, with the id that the platform may already know them by.
 SELECT e.id, e.id AS event_id, %(destination_id)s::bigint AS destination_id, 'conversion' AS kind, 0 AS attempts, now() AS queued_at,
-       coalesce(d.dedup_id, e.idempotency_key) AS dedup_id
+       coalesce(d.dedup_id, e.idempotency_key) AS dedup_id, d.touchpoint_id, d.first_attempt::text
 FROM events e
 LEFT JOIN deliveries d ON d.space_id = %(space_id)s AND d.event_id = e.id
     AND d.destination_id = %(destination_id)s AND d.kind = 'conversion'
@@ -71,9 +73,7 @@ FROM ({credited}) c
 JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = c.touchpoint_id;
 
 -- name: sent_clicks
--- The touchpoints that corrections repeat, or that credit is for, by delivery.
-SELECT d.id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
-       t.url, t.cookies
-FROM deliveries d
-JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = d.touchpoint_id
-WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]);
+-- The touchpoints that corrections and later attempts repeat, or that credit is for.
+SELECT t.id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id, t.url, t.cookies
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND t.id = ANY(%(touchpoint_ids)s::bigint[]);

@@ -55,8 +55,9 @@ WHERE o.space_id = %(space_id)s AND o.event_id = ANY(%(event_ids)s::bigint[])
        OR worth.amount <> 0 AND worth.currency IS DISTINCT FROM held.currency);
 
 -- name: queue
-INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, kind, number, touchpoint_id)
-SELECT %(space_id)s, o.destination_id, o.event_id, o.dedup_id, 'correction', r.number, o.touchpoint_id
+INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, kind, number, touchpoint_id, first_attempt)
+SELECT %(space_id)s, o.destination_id, o.event_id, o.dedup_id, 'correction', r.number, o.touchpoint_id,
+       o.first_attempt
 FROM json_to_recordset(%(corrections)s::json) AS r (id bigint, number int)
 JOIN deliveries o ON o.space_id = %(space_id)s AND o.id = r.id;
 
@@ -66,7 +67,7 @@ WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]);
 
 -- name: load
 -- What corrections are to say, by delivery.
-SELECT o.correction_id, trim_scale(worth.amount), worth.currency, trim_scale(held.amount), held.currency, held.place
+SELECT o.correction_id, trim_scale(worth.amount), worth.currency, held.currency, held.place
 FROM (
     SELECT d.id AS correction_id, d.event_id, d.destination_id FROM deliveries d
     WHERE d.space_id = %(space_id)s AND d.id = ANY(%(delivery_ids)s::bigint[]) AND d.kind = 'correction'

@@ -29,6 +29,11 @@ from headwater.forwarding.deliveries.counters import call_seconds, count_call, c
 from headwater.forwarding.deliveries.credits import queue_credits
 from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
 from headwater.forwarding.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
+from headwater.forwarding.deliveries.first_attempts import (
+    keep_first_attempts,
+    list_first_attempts,
+    repeat_first_attempt,
+)
 from headwater.forwarding.deliveries.queue import AcceptedRequest, CallRecord, DeliveryRecord
 from headwater.forwarding.deliveries.retry_policy import (
     CallContext,
@@ -174,13 +179,16 @@ class DeliveryLoop:
         current_time = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
-            pending = await load_waiting(connection, key.space_id, key.id, ids)
-        parts, settled = _prepare(pending, target, current_time)
+            waiting = await load_waiting(connection, key.space_id, key.id, ids)
+        parts, settled = _prepare(waiting, target, current_time)
         if settled:
             await self._write(platform.name, CallRecord(current_time, settled, called=False), target)
         if not parts:
             return CallOutcome()
         parts, later = _take_call(parts, platform)
+        sent = ((content_part.pending, content_part.conversion) for content_part in parts)
+        first_attempts = list_first_attempts(sent, platform, target.destination)
+        await keep_first_attempts(self._services.database, self._lease, first_attempts)
         failpoint("forward_before_send")
         contents = CallContents([content_part.content for content_part in parts], parts[0].pending.kind)
         with call_seconds.labels(platform.name).time():
@@ -231,12 +239,12 @@ class DeliveryLoop:
 
 
 def _prepare(
-    pending: Sequence[PendingDelivery], target: _Target, current_time: float
+    waiting: Sequence[PendingDelivery], target: _Target, current_time: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
     """Return a call's parts, and deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
-    for delivery in pending:
+    for delivery in (repeat_first_attempt(each, target.platform, target.destination) for each in waiting):
         decision = decide(delivery, target.platform, target.destination, current_time)
         if isinstance(decision, Send):
             prepared = _build(delivery, decision.conversion, target, current_time)
@@ -365,7 +373,8 @@ def _delivery_record(content_part: _Part, **state: Any) -> DeliveryRecord:
     return DeliveryRecord(
         id=pending.id,
         request=content_part.redacted,
-        touchpoint_id=None if conversion.click is None else conversion.click.touchpoint_id,
+        touchpoint_id=conversion.touchpoint_id,
+        first_attempt=pending.first_attempt,
         sent_amount=amount,
         sent_currency=conversion.currency,
         sent_to=content_part.place,

@@ -12,6 +12,7 @@ from headwater.forwarding.platforms.models import (
     Correction,
     DeliveryKind,
     Destination,
+    FirstAttempt,
     SkipReason,
 )
 from headwater.forwarding.platforms.platform import Platform
@@ -40,6 +41,8 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     correction: Correction | None = None
     """None while its conversion is not known to be accepted."""
     credit: ClickCredit | None = None
+    first_attempt: FirstAttempt | None = None
+    """None if the platform knows our ids, or does not have the conversion."""
 
     def too_old_at(self, platform: Platform) -> float:
         assert self.conversion is not None
@@ -95,7 +98,8 @@ def decide(
     if current_time > delivery.too_old_at(platform):
         return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
     reason = platform.skip_reason(conversion, destination)
-    if reason is None and delivery.kind == "conversion" and platform.sends_credit_only(destination):
+    is_new = delivery.kind == "conversion" and delivery.first_attempt is None
+    if reason is None and is_new and platform.sends_credit_only(destination):
         reason = SkipReason.SENT_AS_CREDIT
     if reason is not None:
         return Skip(reason)
@@ -106,9 +110,11 @@ def decide(
 def _decide_correction(
     delivery: PendingDelivery, platform: Platform, destination: Destination, current_time: float
 ) -> Decision:
-    """A correction goes where its conversion went: elsewhere, it would count as a new one."""
+    """A correction goes where its conversion went: elsewhere, it would count as a new one. It also goes if
+    the worth is again what the platform is known to have: an earlier attempt may have changed that.
+    """
     correction, conversion = delivery.correction, delivery.conversion
-    if correction is None or conversion is None or correction.is_settled:
+    if correction is None or conversion is None:
         return Skip(SkipReason.SAME_AMOUNT)
     account = f"{platform.find_account(destination)}/"
     if correction.place is None or not correction.place.startswith(account):
@@ -134,9 +140,10 @@ def _find_exclusion(
         return SkipReason.DO_NOT_CAPI
     if conversion.amount is not None and conversion.amount < 0:
         return SkipReason.REFUND
-    if platform.find_name(conversion, destination) is None:
+    if platform.sent_as(conversion.event_name, destination.event_names, conversion.configured_name) is None:
         return SkipReason.NO_MAPPING
-    if conversion.click is None and (delivery.kind == "credit" or not destination.all_events):
+    needs_click = delivery.kind == "credit" or not destination.all_events
+    if needs_click and conversion.click is None and delivery.first_attempt is None:
         return SkipReason.NOT_ATTRIBUTED
     return None
 

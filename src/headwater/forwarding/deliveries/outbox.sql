@@ -25,6 +25,7 @@ SET former_event = CASE WHEN d.kind = 'conversion' AND d.status IN ('delivered',
                    'contact_id', e.contact_id, 'event_name', e.event_name, 'event_time', e.event_time,
                    'ad_user_data', e.ad_user_data, 'ad_personalization', e.ad_personalization)
         FROM events e WHERE e.space_id = %(space_id)s AND e.id = d.event_id) END,
+    first_attempt = CASE WHEN d.kind = 'conversion' AND d.status IN ('delivered', 'counted') THEN d.first_attempt END,
     status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
     finished_at = least(d.finished_at, now()), request = NULL, answer = NULL, error = NULL

@@ -25,6 +25,7 @@ from headwater.forwarding.deliveries.eligibility import (
     decide,
     keep_credited_click,
 )
+from headwater.forwarding.deliveries.first_attempts import repeat_first_attempt
 from headwater.forwarding.deliveries.match_identifiers import (
     drop_position,
     find_missing,
@@ -82,9 +83,10 @@ async def load_preview(
         event_ids = [found_id for (found_id,) in await fetch_all(connection, queries["candidates"], bound)]
     else:
         event_ids = [event_id]
-    deliveries = await load_events(connection, space_id, row.id, event_ids)
-    if not deliveries:
+    loaded = await load_events(connection, space_id, row.id, event_ids)
+    if not loaded:
         raise NotFound("Event")
+    deliveries = [repeat_first_attempt(each, platform, destination) for each in loaded]
     deliveries.sort(key=lambda delivery: event_ids.index(delivery.id))
     now = time.time()
     sent = (each for each in deliveries if isinstance(decide(each, platform, destination, now), Send))
@@ -112,7 +114,7 @@ def preview(
         event_id=conversion.event_id,
         event_name=conversion.event_name,
         event_time=datetime.fromtimestamp(conversion.event_time / 1000, UTC),
-        touchpoint_id=conversion.click.touchpoint_id if conversion.click else None,
+        touchpoint_id=conversion.touchpoint_id,
         outcome="skipped" if reason else "later" if isinstance(decision, Later) else "sent",
         due_at=datetime.fromtimestamp(decision.at, UTC) if isinstance(decision, Later) else None,
         reason=reason,

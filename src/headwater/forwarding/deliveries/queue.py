@@ -16,6 +16,7 @@ from headwater.database.queries import Queries, fetch_one
 from headwater.forwarding.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
 from headwater.forwarding.destinations import leases
 from headwater.forwarding.destinations.leases import DestinationLease
+from headwater.forwarding.platforms.models import FirstAttempt
 
 queries = Queries(__name__, "queue.sql")
 
@@ -42,6 +43,8 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     request: dict[str, Any] | None = None
     touchpoint_id: int | None = None
+    first_attempt: FirstAttempt | None = None
+    """As it was before this attempt, in case the credentials are refused."""
     sent_amount: Decimal | None = None
     sent_currency: str | None = None
     sent_to: str | None = None

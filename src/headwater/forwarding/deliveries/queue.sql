@@ -60,20 +60,23 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- Except deliveries that another process ended. NULL keeps the status.
+-- Except deliveries that another process ended. NULL keeps the status. What is refused may be sent with
+-- another click, name or time, as the platform does not have it.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
     http_status = %(http_status)s, request = r.request, answer = %(answer)s,
     touchpoint_id = coalesce(r.touchpoint_id, d.touchpoint_id),
+    first_attempt = CASE r.outcome WHEN 'failed' THEN NULL WHEN 'held' THEN r.first_attempt
+                    ELSE d.first_attempt END,
     platform_request_id = CASE WHEN r.status = 'delivered' THEN %(request_id)s::text END,
     sent_amount = CASE WHEN r.status = 'delivered' THEN r.sent_amount ELSE d.sent_amount END,
     sent_currency = CASE WHEN r.status = 'delivered' THEN r.sent_currency ELSE d.sent_currency END,
     sent_to = CASE WHEN r.status = 'delivered' THEN r.sent_to ELSE d.sent_to END,
     finished_at = CASE WHEN r.status <> 'retrying' THEN to_timestamp(%(now)s) END
 FROM json_to_recordset(%(rows)s::json)
-     AS r (id bigint, status text, reason text, tried int, due_at float8, error text,
-           request jsonb, touchpoint_id bigint, sent_amount numeric, sent_currency text, sent_to text)
+     AS r (id bigint, status text, reason text, outcome text, tried int, due_at float8, error text,
+           request jsonb, touchpoint_id bigint, first_attempt jsonb, sent_amount numeric, sent_currency text, sent_to text)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.id = r.id
   AND d.status IN ('queued', 'retrying');
 

@@ -41,7 +41,7 @@ _SKIP_REASONS = {
     SkipReason.SENT_AS_CREDIT: ReasonMeaning(
         "the credit of each of the platform's clicks is sent instead", None
     ),
-    SkipReason.SAME_AMOUNT: ReasonMeaning("the platform already has the order's amount", None),
+    SkipReason.SAME_AMOUNT: ReasonMeaning("the conversion is sent again first", None),
     SkipReason.OTHER_ACCOUNT: ReasonMeaning(
         "the conversion was sent to another account of the platform", "set that account again, then replay"
     ),

@@ -22,7 +22,7 @@ from headwater.forwarding.deliveries.corrections import correct_accepted
 from headwater.forwarding.deliveries.counters import count_deliveries
 from headwater.forwarding.deliveries.eligibility import AGE_MARGIN
 from headwater.forwarding.deliveries.queue import DeliveryRecord
-from headwater.forwarding.deliveries.retry_policy import step_after
+from headwater.forwarding.deliveries.retry_policy import CallContext, read_retry_after, step_after
 from headwater.forwarding.destinations import leases
 from headwater.forwarding.destinations.leases import DestinationLease
 from headwater.forwarding.platforms.models import Destination
@@ -136,8 +136,9 @@ class VerdictReader:
             case VerdictsPending():
                 until = now + climb(LADDER, request.asked + 1)
                 await connection.execute(queries["postpone"], values | {"until": until})
-            case VerdictsDeferred():
-                await connection.execute(queries["postpone_due"], values | {"until": now + PAUSE})
+            case VerdictsDeferred(retry_after):
+                until = now + CallContext(now).pause(PAUSE, read_retry_after(retry_after, now))
+                await connection.execute(queries["postpone_due"], values | {"until": until})
             case Verdicts() | VerdictsUnavailable():
                 await connection.execute(queries["finish"], values)
         await connection.execute(queries["give_up"], values)

@@ -81,7 +81,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     configured_name: str | None = None
     """The Space's name of a custom event."""
     sent_name: str | None = None
-    """The platform's name or id that a correction must repeat."""
+    """The platform's name or id that it already has the conversion under."""
     event_time: int
     """Milliseconds since 1970."""
     person: ConvertedPerson = ConvertedPerson()
@@ -100,6 +100,10 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """As in Click."""
     click: Click | None = None
 
+    @property
+    def touchpoint_id(self) -> int | None:
+        return None if self.click is None else self.click.touchpoint_id
+
     def click_id(self, *names: str) -> str | None:
         """Prefer the touchpoint to the event's URL."""
         ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
@@ -110,21 +114,27 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 
+class FirstAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a platform was first told of a conversion that it may have, if it knows no id of ours."""
+
+    account: str
+    name: str
+    event_time: int
+    """Milliseconds since 1970."""
+    click_id: str | None
+    amount: Decimal | None
+    currency: str | None
+
+
 class Correction(msgspec.Struct, frozen=True):
-    """An order's worth now, and what its platform has."""
+    """An order's worth now, and where its platform has it."""
 
     amount: Decimal | None
     """Minus refunds. None if the event is deleted."""
     currency: str | None
-    held_amount: Decimal | None
     held_currency: str | None
     place: str | None
     """The account and name that the conversion was sent to."""
-
-    @property
-    def is_settled(self) -> bool:
-        same = self.amount == self.held_amount
-        return same and (not self.amount or self.currency == self.held_currency)
 
 
 class FrozenCredit(msgspec.Struct, frozen=True):

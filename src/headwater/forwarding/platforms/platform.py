@@ -88,6 +88,11 @@ class Platform(AccountKind, ABC):
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields of responses that repeat request values, which are masked."""
 
+    repeat_click: ClassVar[str | None] = None
+    """The click id that it recognises a repeated conversion by, together with its name and time. None if it
+    does so by our id.
+    """
+
     corrections: ClassVar[Corrections | None] = None
     """None if what it has cannot be corrected."""
 

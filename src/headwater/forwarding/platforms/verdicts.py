@@ -40,6 +40,9 @@ class VerdictsPending(msgspec.Struct, frozen=True):
 class VerdictsDeferred(msgspec.Struct, frozen=True):
     """The platform could not be asked now."""
 
+    retry_after: str | None = None
+    """The response's header."""
+
 
 class VerdictsUnavailable(msgspec.Struct, frozen=True):
     """The platform does not know the request."""

@@ -76,7 +76,7 @@ def _read_failure(answer: EgressResponse, body: dict[str, Any]) -> VerdictAnswer
     error = body.get("error")
     status = str(get_nested(error, "status"))
     if answer.status not in {400, 404} or not isinstance(error, dict) or status in CREDENTIALS | LATER:
-        return VerdictsDeferred()
+        return VerdictsDeferred(answer.headers.get("retry-after"))
     return VerdictsUnavailable(join_error_texts(status, get_nested(error, "message")))
 
 

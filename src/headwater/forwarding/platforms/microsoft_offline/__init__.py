@@ -1,6 +1,6 @@
 """Microsoft Advertising: offline conversions of the Campaign Management API, and their corrections. Pure.
 
-A conversion has no id: its goal, time, and click id or hashed identifiers are its key.
+A conversion has no id: its goal, time and click id are its key. Microsoft counts the first with a key.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class MicrosoftOffline(Platform):
     secrets = microsoft_ads.SECRETS
     optional_secrets = microsoft_ads.OPTIONAL_SECRETS
     limits = Limits(batch=1000, age=90 * DAY)
+    repeat_click = _CLICK_ID
     corrections = Corrections(age=90 * DAY, are_separate=True)
     credits = CreditReports(age=90 * DAY, ids=frozenset({_CLICK_ID}), replaces_conversion=True)
     name_pattern = ".{1,100}"
