@@ -61,13 +61,15 @@ from headwater.http.compression import COMPRESSED
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
 from headwater.http.shared import Shared
+from headwater.intake.ga4.endpoint import ga4_endpoints
 from headwater.intake.inbox.inbox import Inbox
 from headwater.intake.inbox.probe import takes_writes
 from headwater.intake.ingest.endpoints import TRACKING, Ingest
 from headwater.intake.merging.merge_alerts import merge_figures
-from headwater.intake.segment.endpoint import SegmentServices, segment_endpoints, segment_routes
-from headwater.intake.segment.event_names import SpaceLabels
-from headwater.intake.segment.ignored import IgnoredNames
+from headwater.intake.protocols.endpoint import ProtocolServices
+from headwater.intake.protocols.event_names import SpaceLabels
+from headwater.intake.protocols.ignored import IgnoredNames
+from headwater.intake.segment.endpoint import segment_endpoints, segment_routes
 from headwater.intake.tracker import endpoint as tracker
 from headwater.intake.tracker.script import ScriptEndpoint
 from headwater.intake.tracker.shares import Shares
@@ -215,7 +217,7 @@ def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
     places = Places(settings.geoip_db)
     shares = Shares()
     hits = tracker.HitsEndpoint(ingest, headwater.sites, places, settings.trusted_proxies, shares)
-    segment = SegmentServices(
+    protocols = ProtocolServices(
         events=Ingest(headwater.services.keys, headwater.inbox),
         hits=ingest,
         sites=headwater.sites,
@@ -226,7 +228,8 @@ def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
         shares=shares,
     )
     return {
-        **segment_endpoints(segment),
+        **segment_endpoints(protocols),
+        **ga4_endpoints(protocols),
         ("GET", "/healthz"): healthz,
         ("HEAD", "/healthz"): healthz,
         ("POST", settings.tracker_endpoint): hits,

@@ -41,13 +41,13 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "everything is processed" in page
 
 
-def test_ignored_segment_events_are_listed(owner: Person, stage: Stage, space_id: int) -> None:
+def test_ignored_events_are_listed(owner: Person, stage: Stage, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/setup"
-    assert "Ignored Segment events" not in owner.browser.get(path).text
+    assert "Ignored events" not in owner.browser.get(path).text
     columns = {"name": "Song <Played>", "reason": "unknown_event", "times": 1200, "last_day": "2026-11-20"}
-    stage._insert("segment_names", columns, returning="space_id")
+    stage._insert("ignored_names", columns, returning="space_id")
     page = owner.browser.get(path).text
-    assert "Ignored Segment events" in page
+    assert "Ignored events" in page
     for text in ("Song &lt;Played&gt;", "no custom event has this label", "1,200", "20 Nov 2026"):
         assert text in page
 

@@ -95,6 +95,7 @@ from headwater.spend.inputs import read_spend
 from tests.hostile.answer_doors import ANSWER_DOORS
 from tests.hostile.cells import read_filter_number, read_imported_number, survey_cell
 from tests.hostile.form_doors import FORM_DOORS
+from tests.hostile.ga4_doors import GA4_JSON_DOORS, GA4_TEXT_DOORS
 from tests.hostile.growth import Door
 from tests.hostile.import_doors import IMPORT_DOORS
 from tests.hostile.link_doors import LINK_DOORS
@@ -261,6 +262,7 @@ TEXT_DOORS = [
     *LINK_DOORS,
     *SITE_DOORS,
     *SEGMENT_TEXT_DOORS,
+    *GA4_TEXT_DOORS,
     *SPEND_TEXT_DOORS,
     Door("logs.mask", mask, MB),
     Door("log_lines.as_text", _logged, HEADERS),
@@ -325,6 +327,7 @@ reader looks at the beginning alone, the size is a little more than that.
 JSON_DOORS = [
     *SPEND_JSON_DOORS,
     *SEGMENT_JSON_DOORS,
+    *GA4_JSON_DOORS,
     Door("read_json", lambda body: _posted(body, read_json), MB),
     Door("decode_storable", decode_storable, MB),
     Door("track", lambda body: EVENT_FORM.accept(body, NOW), MAX_TRACK_BODY),

@@ -6,7 +6,10 @@ import json
 
 from headwater.events.browsing.places import NOWHERE, Places
 from headwater.http.errors import Invalid
-from headwater.intake.segment.event_names import Labels, normalise
+from headwater.intake.protocols.event_names import Labels, normalise
+from headwater.intake.protocols.payloads import LONGEST_ADDRESS, add_campaign
+from headwater.intake.protocols.translation import IgnoredMessage, Translator
+from headwater.intake.segment.calls import SegmentCalls
 from headwater.intake.segment.messages import (
     MAX_BATCH,
     MAX_MESSAGE,
@@ -14,8 +17,6 @@ from headwater.intake.segment.messages import (
     read_message,
     read_segment_body,
 )
-from headwater.intake.segment.payloads import LONGEST_ADDRESS, add_campaign
-from headwater.intake.segment.translation import IgnoredMessage, Translator
 from headwater.intake.segment.write_keys import LONGEST_KEY, read_write_key
 from tests.hostile.growth import Door
 
@@ -32,7 +33,7 @@ def _translate(body: bytes) -> None:
         message = read_message(body)
         message.type = kind
         try:
-            Translator(LABELS, PLACES, NOW, message.sent_at).translate(message)
+            SegmentCalls(Translator(LABELS, PLACES, NOW), NOW, message.sent_at).translate(message)
         except (Invalid, IgnoredMessage):
             continue
 

@@ -34,7 +34,9 @@ NOT_FIELDS: dict[str, str] = {
     "assistants/oauth/client_metadata.py": "documents of other servers",
     "assistants/oauth/routes.py": "likewise clients' metadata",
     "reports/engine/block_sums.py": "it digests values of plans, which no caller sends",
-    "intake/segment/": "another company's protocol, whose members can hold anything",
+    "intake/protocols/": "other companies' protocols, whose members can hold anything",
+    "intake/segment/": "likewise",
+    "intake/ga4/": "likewise",
     "intake/webhooks/": "values of senders' bodies, as mappings find them",
 }
 """Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""

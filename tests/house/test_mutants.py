@@ -12,7 +12,7 @@ from scripts.mutation import draw_faults, find_faults
 
 from tests.support.campaigns import IS_LONG, campaign_size
 
-FAULTS = campaign_size("HEADWATER_DRAWN_FAULTS", 60, 400)
+FAULTS = campaign_size("HEADWATER_DRAWN_FAULTS", 100, 400)
 SHARE = 8 if IS_LONG else 32
 """One module in so many is tried."""
 MODULE = '''

@@ -1,4 +1,4 @@
-"""Helpers for tests of the Segment endpoints: a Space with both kinds of key, and what came of messages."""
+"""Helpers for tests of other protocols: a Space with both kinds of key, and what came of messages."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Desk:
 
     def counted(self) -> list[tuple[str, str, int]]:
         """What is written of ignored messages."""
-        return self.stage.rows("segment_names", "name", "reason", "times")
+        return self.stage.rows("ignored_names", "name", "reason", "times")
 
-    def ignored(self) -> list[tuple[str, str, int]]:
-        """Ignored messages, once they are written."""
-        wait_until(lambda: bool(self.counted()))
+    def ignored(self, times: int = 1) -> list[tuple[str, str, int]]:
+        """Ignored messages, once so many are written."""
+        wait_until(lambda: sum(counted for *_, counted in self.counted()) >= times)
         return self.counted()
 
     def label(self, table: str, column: str, **labels: str) -> None:

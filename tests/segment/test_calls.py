@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.intake.segment.ignored import MOST_NAMES
+from headwater.intake.protocols.ignored import MOST_NAMES
 from tests.segment.desk import Desk, ago
 from tests.support.waiting import wait_until
 
@@ -72,7 +72,7 @@ class TestPages:
         desk.send("screen", anonymousId="a1", name="Home")
         desk.send("page", userId="u1", properties={"url": LANDING})
         assert desk.rows("id", table="hits") == []
-        assert desk.ignored() == [("page", "no_visitor", 1), ("screen", "no_page", 1)]
+        assert desk.ignored(2) == [("page", "no_visitor", 1), ("screen", "no_page", 1)]
 
     def test_a_bot_is_ignored(self, desk: Desk) -> None:
         context = {"userAgent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}
@@ -144,7 +144,7 @@ class TestEvents:
         for _ in range(2):
             desk.track("Song Played")
         assert desk.rows("id") == []
-        assert desk.ignored() == [("Song Played", "unknown_event", 2)]
+        assert desk.ignored(2) == [("Song Played", "unknown_event", 2)]
 
     def test_the_names_of_a_space_are_limited(self, desk: Desk) -> None:
         messages = [

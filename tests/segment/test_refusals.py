@@ -65,7 +65,7 @@ class TestKeys:
         desk.track("Song Played")
         assert desk.ignored() == [("Song Played", "unknown_event", 1)]
         listed = httpx.get(
-            f"{desk.base_url}/public-api/v1/segment-events", headers={"Authorization": f"Bearer {other_key}"}
+            f"{desk.base_url}/public-api/v1/ignored-events", headers={"Authorization": f"Bearer {other_key}"}
         )
         assert listed.json() == {"data": []}
 

@@ -89,7 +89,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
     stage.event(sharing_id)
     ignored = {"name": tag, "reason": "unknown_event", "times": 1, "last_day": "2026-05-13"}
-    stage._insert("segment_names", ignored, returning="name")
+    stage._insert("ignored_names", ignored, returning="name")
     of_company = {"company_id": company_id}
     events = [stage.event(contact_id, **of_company, event_name="custom_event_1")]
     for n in range(3):
@@ -194,7 +194,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
         "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
         "destinations", "deliveries", "delivery_attempts", "spend_connections",
-        "watched_files", "segment_names",
+        "watched_files", "ignored_names",
     ):  # fmt: skip
         columns = _stored_columns(other, table)
         values = ", ".join(f"(copy).{column}" for column in columns)

@@ -1154,6 +1154,19 @@ export type CreateExportRunsBody = {
   end_date: string;
 };
 
+export type IgnoredReason = "bot" | "from_page" | "hashed" | "invalid" | "no_page" | "no_visitor" | "order_updated" | "unknown_event";
+
+export type IgnoredName = {
+  name: string;
+  reason: IgnoredReason;
+  times: number;
+  last_day: string;
+};
+
+export type IgnoredNameList = {
+  data: Array<IgnoredName>;
+};
+
 export type SecretField = {
   name: string;
   description: string;
@@ -1714,19 +1727,6 @@ export type SpendReportChanges = {
   left_out_spend_before: Array<UncountedSpend>;
   cost_rate: number | null;
   hints?: Array<Hint>;
-};
-
-export type IgnoredReason = "bot" | "from_page" | "invalid" | "no_page" | "no_visitor" | "order_updated" | "unknown_event";
-
-export type SegmentName = {
-  name: string;
-  reason: IgnoredReason;
-  times: number;
-  last_day: string;
-};
-
-export type SegmentNameList = {
-  data: Array<SegmentName>;
 };
 
 export type Network = {
@@ -2450,6 +2450,11 @@ export abstract class Api {
     return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as Message;
   }
 
+  /** List the messages of Segment's and RudderStack's libraries, and of GA4's Measurement Protocol, that became nothing, by name and reason, the latest first. At most 200 names are counted. */
+  async listIgnoredEvents(): Promise<IgnoredNameList> {
+    return (await this.call("GET", "/ignored-events", {})) as IgnoredNameList;
+  }
+
   /** List the ad platforms that can receive events, and their settings. */
   async listPlatforms(): Promise<PlatformList> {
     return (await this.call("GET", "/platforms", {})) as PlatformList;
@@ -2518,11 +2523,6 @@ export abstract class Api {
   /** Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; trained_model?: string }): Promise<SpendReportChanges> {
     return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names": query.event_names, "only": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as SpendReportChanges;
-  }
-
-  /** List the messages of Segment's and RudderStack's libraries that became nothing, by name and reason, the latest first. At most 200 names are counted. */
-  async listSegmentEvents(): Promise<SegmentNameList> {
-    return (await this.call("GET", "/segment-events", {})) as SegmentNameList;
   }
 
   /** List the Space's own paid networks, in addition to the listed sources, by name. */

@@ -23,7 +23,7 @@ from headwater.intake.ingest.endpoints import (
     TrackEndpoint,
 )
 from headwater.intake.ingest.receipts import fetch_receipt
-from headwater.intake.segment.ignored import SegmentNameList, list_ignored
+from headwater.intake.protocols.ignored import IgnoredNameList, list_ignored
 
 
 async def get_receipt(call: Call) -> Receipt:
@@ -33,12 +33,12 @@ async def get_receipt(call: Call) -> Receipt:
         return await fetch_receipt(connection, call.space_id, receipt_id)
 
 
-async def list_segment_events(call: Call) -> SegmentNameList:
-    """List the messages of Segment's and RudderStack's libraries that became nothing, by name and reason, the
-    latest first. At most 200 names are counted.
+async def list_ignored_events(call: Call) -> IgnoredNameList:
+    """List the messages of Segment's and RudderStack's libraries, and of GA4's Measurement Protocol, that
+    became nothing, by name and reason, the latest first. At most 200 names are counted.
     """
     async with call.services.database.connection() as connection:
-        return SegmentNameList(await list_ignored(connection, call.space_id))
+        return IgnoredNameList(await list_ignored(connection, call.space_id))
 
 
 CREATE_EVENT = Operation(
@@ -98,18 +98,18 @@ GET_RECEIPT = Operation(
     errors=[404],
     handler=get_receipt,
 )
-LIST_SEGMENT_EVENTS = Operation(
-    id="list_segment_events",
+LIST_IGNORED_EVENTS = Operation(
+    id="list_ignored_events",
     method="GET",
-    path="/segment-events",
+    path="/ignored-events",
     tag="Ingest",
-    summary="List ignored Segment events",
+    summary="List ignored events",
     scope="events:read",
-    limit=RateLimit("list_segment_events", 30),
-    answer=SegmentNameList,
-    handler=list_segment_events,
+    limit=RateLimit("list_ignored_events", 30),
+    answer=IgnoredNameList,
+    handler=list_ignored_events,
 )
-OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT, LIST_SEGMENT_EVENTS)
+OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT, LIST_IGNORED_EVENTS)
 
 
 def ingest_endpoints(ingest: Ingest) -> dict[Operation, ASGIApp]:

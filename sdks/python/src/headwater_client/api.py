@@ -1436,6 +1436,22 @@ class CreateExportRunsBody(TypedDict):
     """The last one, included."""
 
 
+IgnoredReason: TypeAlias = Literal[
+    "bot", "from_page", "hashed", "invalid", "no_page", "no_visitor", "order_updated", "unknown_event"
+]
+
+
+class IgnoredName(TypedDict):
+    name: str
+    reason: IgnoredReason
+    times: int
+    last_day: str
+
+
+class IgnoredNameList(TypedDict):
+    data: list[IgnoredName]
+
+
 class SecretField(TypedDict):
     name: str
     description: str
@@ -2046,22 +2062,6 @@ class SpendReportChanges(TypedDict):
     left_out_spend_before: list[UncountedSpend]
     cost_rate: float | None
     hints: NotRequired[list[Hint]]
-
-
-IgnoredReason: TypeAlias = Literal[
-    "bot", "from_page", "invalid", "no_page", "no_visitor", "order_updated", "unknown_event"
-]
-
-
-class SegmentName(TypedDict):
-    name: str
-    reason: IgnoredReason
-    times: int
-    last_day: str
-
-
-class SegmentNameList(TypedDict):
-    data: list[SegmentName]
 
 
 class Network(TypedDict):
@@ -3137,6 +3137,13 @@ class Api:
             "Message", self.call("POST", f"/exports/schedules/{quote_segment(schedule_id)}/runs", {}, body)
         )
 
+    def list_ignored_events(self) -> IgnoredNameList:
+        """List the messages of Segment's and RudderStack's libraries, and of GA4's Measurement
+        Protocol, that became nothing, by name and reason, the latest first. At most 200 names are
+        counted.
+        """
+        return cast("IgnoredNameList", self.call("GET", "/ignored-events", {}))
+
     def list_platforms(self) -> PlatformList:
         """List the ad platforms that can receive events, and their settings."""
         return cast("PlatformList", self.call("GET", "/platforms", {}))
@@ -3594,12 +3601,6 @@ class Api:
                 },
             ),
         )
-
-    def list_segment_events(self) -> SegmentNameList:
-        """List the messages of Segment's and RudderStack's libraries that became nothing, by name and
-        reason, the latest first. At most 200 names are counted.
-        """
-        return cast("SegmentNameList", self.call("GET", "/segment-events", {}))
 
     def list_networks(self) -> NetworkList:
         """List the Space's own paid networks, in addition to the listed sources, by name."""

@@ -61,6 +61,7 @@ from headwater_client.api import (
     ExportScheduleList,
     FileContent,
     HeldAmountList,
+    IgnoredNameList,
     Import,
     JourneyConversion,
     JourneyPage,
@@ -88,7 +89,6 @@ from headwater_client.api import (
     Report,
     ReportChanges,
     ReportGroupBy,
-    SegmentNameList,
     SpendConnection,
     SpendConnectionCheck,
     SpendConnectionList,
@@ -794,6 +794,13 @@ class AsyncApi:
             await self.call("POST", f"/exports/schedules/{quote_segment(schedule_id)}/runs", {}, body),
         )
 
+    async def list_ignored_events(self) -> IgnoredNameList:
+        """List the messages of Segment's and RudderStack's libraries, and of GA4's Measurement
+        Protocol, that became nothing, by name and reason, the latest first. At most 200 names are
+        counted.
+        """
+        return cast("IgnoredNameList", await self.call("GET", "/ignored-events", {}))
+
     async def list_platforms(self) -> PlatformList:
         """List the ad platforms that can receive events, and their settings."""
         return cast("PlatformList", await self.call("GET", "/platforms", {}))
@@ -1251,12 +1258,6 @@ class AsyncApi:
                 },
             ),
         )
-
-    async def list_segment_events(self) -> SegmentNameList:
-        """List the messages of Segment's and RudderStack's libraries that became nothing, by name and
-        reason, the latest first. At most 200 names are counted.
-        """
-        return cast("SegmentNameList", await self.call("GET", "/segment-events", {}))
 
     async def list_networks(self) -> NetworkList:
         """List the Space's own paid networks, in addition to the listed sources, by name."""

@@ -20,7 +20,7 @@ from headwater.console.site_pages.site import describe_installation
 from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.intake.segment.ignored import list_ignored
+from headwater.intake.protocols.ignored import list_ignored
 from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
 from headwater.spaces.sites.snippets import Snippet
@@ -34,7 +34,7 @@ COUNTED = 10_000
 """Maximum events counted per day, to bound the time."""
 BAR_HEIGHT = 96
 MOST_IGNORED = 20
-"""Names of ignored Segment events."""
+"""Names of ignored events."""
 ENOUGH = Fraction(4, 5)
 """The share of orders that should have a visit, and an e-mail address."""
 

@@ -62,7 +62,7 @@ DISTRIBUTED = (
     "revisions",
     "saved_views",
     "scheduled_reports",
-    "segment_names",
+    "ignored_names",
     "site_refusals",
     "site_tests",
     "source_names",

@@ -808,9 +808,9 @@ CREATE TABLE site_refusals (
     PRIMARY KEY (space_id, site_id, reason)
 );
 
--- Messages to Segment's tracking API that became nothing, by the event's name or the wrong field. Anyone
+-- Messages in other companies' protocols that became nothing, by the event's name or the wrong field. Anyone
 -- with a site key can send any name, so a Space has a limited number.
-CREATE TABLE segment_names (
+CREATE TABLE ignored_names (
     space_id bigint NOT NULL,
     name text NOT NULL CHECK (length(name) <= 100),
     reason text NOT NULL,

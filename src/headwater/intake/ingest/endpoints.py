@@ -88,7 +88,8 @@ class Endpoint(ABC):
             log.exception("ingest_failed")
             answer = self.refuse(plain(500))
         length = (b"content-length", b"%d" % len(answer.body))
-        headers = [(b"content-type", b"application/json"), length, *answer.headers]
+        content = [] if answer.status == 204 else [(b"content-type", b"application/json"), length]
+        headers = [*content, *answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 

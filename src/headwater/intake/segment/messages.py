@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -12,7 +12,6 @@ from msgspec import Raw, Struct
 from headwater.http.errors import Invalid
 from headwater.http.inputs.instants import parse_instant
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part, decode_typed, refuse_bad_text
-from headwater.intake.ingest.times import EARLIEST
 
 MAX_MESSAGE = 32 * 1024
 """Bytes of one message, which is Segment's limit."""
@@ -20,10 +19,6 @@ MAX_BATCH = 500 * 1024
 """Bytes of a batch."""
 MOST_MESSAGES = 1000
 """Messages of a batch; libraries send about 100."""
-LONGEST_ID = 255
-_EARLIEST = round(EARLIEST.timestamp() * 1000)
-
-Members = dict[str, Any]
 
 
 class SegmentMessage(Struct, rename="camel"):
@@ -44,15 +39,6 @@ class SegmentMessage(Struct, rename="camel"):
     timestamp: Any = None
     original_timestamp: Any = None
     sent_at: Any = None
-
-    def members(self, name: str) -> Members:
-        """Return an object; empty if missing. Raises Invalid for other values."""
-        value = getattr(self, name)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise Invalid.of(name, "must be an object.")
-        return cast("Members", value)
 
 
 class SegmentBody(Struct, rename="camel"):
@@ -98,42 +84,18 @@ def read_message(raw: bytes) -> SegmentMessage:
     return message
 
 
-def read_text(value: Any, longest: int = LONGEST_ID) -> str | None:
-    """Return text or a whole number as trimmed text; None for anything else, and for longer text."""
-    if value is None:
-        return None
-    if type(value) is int:
-        value = str(value)
-    elif not isinstance(value, str):
-        return None
-    text = value.strip()
-    return text if text and len(text) <= longest else None
-
-
-def read_members(members: Members, name: str) -> Members:
-    """Return a nested object, or an empty one."""
-    value = members.get(name)
-    return cast("Members", value) if isinstance(value, dict) else {}
-
-
 def find_delay(sent_at: Any, received_at: float) -> int:
     """Return the difference between our clock and the sender's, in ms; 0 if unknown."""
     sent = _read_moment(sent_at)
     return 0 if sent is None else round(received_at * 1000) - sent
 
 
-def find_time(message: SegmentMessage, delay: int, received_at: float, max_ago: float | None = None) -> int:
-    """Return when it happened, in ms since 1970, by our clock. A time that can't be right, or is over
-    `max_ago` ms old, becomes the reception's.
-    """
-    reception = round(received_at * 1000)
+def find_moment(message: SegmentMessage, delay: int) -> int | None:
+    """Return when it happened, in ms since 1970, by our clock; None if unknown."""
     written = _read_moment(message.timestamp)
     if written is None:
         written = _read_moment(message.original_timestamp)
-    if written is None:
-        return reception
-    earliest = _EARLIEST if max_ago is None else reception - max_ago
-    return written + delay if earliest <= written + delay <= reception else reception
+    return None if written is None else written + delay
 
 
 def _read_moment(value: Any) -> int | None:

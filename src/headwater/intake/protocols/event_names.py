@@ -1,4 +1,4 @@
-"""Our names for Segment's events: those of its e-commerce specification, our own, and labels of the Space."""
+"""Our names for other protocols' events: Segment's and GA4's standard names, ours, and a Space's labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.database.row_security import serving
 from headwater.events.accepted import EVENT_NAMES, ORDER_NAME
 
-queries = Queries(__name__, "segment.sql")
+queries = Queries(__name__, "protocols.sql")
 
 FRESH_SECONDS = 5.0
 MOST_SPACES = 10_000
@@ -35,6 +35,8 @@ _SPECIFIED = {
     "trial_started": "start_trial",
     "lead": "lead_generated",
     "generate_lead": "lead_generated",
+    "view_item": "view_content",
+    "begin_checkout": "initiate_checkout",
 }
 _NAMES = {name: name for name in EVENT_NAMES} | _SPECIFIED
 

@@ -22,7 +22,7 @@ from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import DataList
 
-queries = Queries(__name__, "segment.sql")
+queries = Queries(__name__, "protocols.sql")
 
 PAUSE_SECONDS = 1.0
 MOST_NAMES = 200
@@ -39,6 +39,7 @@ class IgnoredReason(StrEnum):
     NO_VISITOR = "no_visitor"
     FROM_PAGE = "from_page"
     BOT = "bot"
+    HASHED = "hashed"
     INVALID = "invalid"
 
     @property
@@ -50,15 +51,16 @@ _SENTENCES = {
     IgnoredReason.UNKNOWN_EVENT: "It is no standard event, and no custom event has this label.",
     IgnoredReason.ORDER_UPDATED: "The amount of a stored order changes by refunds only.",
     IgnoredReason.NO_PAGE: "It has no web address.",
-    IgnoredReason.NO_VISITOR: "A page view needs an anonymousId.",
+    IgnoredReason.NO_VISITOR: "A page view needs a visitor: an anonymousId or a client_id.",
     IgnoredReason.FROM_PAGE: "A page cannot return money.",
     IgnoredReason.BOT: "A bot viewed the page.",
+    IgnoredReason.HASHED: "Contacts cannot be found by hashes. Send a user id or an address.",
     IgnoredReason.INVALID: "Messages with a wrong or missing member of this name.",
 }
 
 
-class SegmentName(Struct, frozen=True):
-    """An event or field that messages to the Segment endpoint were ignored for."""
+class IgnoredName(Struct, frozen=True):
+    """An event or field that messages were ignored for."""
 
     name: str
     reason: IgnoredReason
@@ -66,7 +68,7 @@ class SegmentName(Struct, frozen=True):
     last_day: date
 
 
-class SegmentNameList(DataList[SegmentName], frozen=True):
+class IgnoredNameList(DataList[IgnoredName], frozen=True):
     """Ignored messages of the Space."""
 
 
@@ -100,9 +102,9 @@ class IgnoredNames:
         if not unwritten:
             return
         day = datetime.now(UTC).date()
-        by_space: dict[int, list[SegmentName]] = {}
+        by_space: dict[int, list[IgnoredName]] = {}
         for (space_id, name, reason), times in sorted(unwritten.items()):
-            by_space.setdefault(space_id, []).append(SegmentName(name, reason, times, day))
+            by_space.setdefault(space_id, []).append(IgnoredName(name, reason, times, day))
         with suppress(psycopg.Error):
             async with self._database.connection() as connection:
                 for space_id, names in by_space.items():
@@ -110,7 +112,7 @@ class IgnoredNames:
                     await connection.execute(queries["note"], values)
 
 
-async def list_ignored(connection: AsyncConnection, space_id: int) -> list[SegmentName]:
+async def list_ignored(connection: AsyncConnection, space_id: int) -> list[IgnoredName]:
     """Return the latest and most frequent first."""
     found = await fetch_all(connection, queries["list"], {"space_id": space_id})
-    return [SegmentName(name, IgnoredReason(reason), times, day) for name, reason, times, day in found]
+    return [IgnoredName(name, IgnoredReason(reason), times, day) for name, reason, times, day in found]

@@ -17,7 +17,7 @@ from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Invalid
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import COMMON_AMOUNT, COUNTER_FORM
-from headwater.intake.segment.messages import LONGEST_ID, Members, read_members, read_text
+from headwater.intake.protocols.values import LONGEST_ID, Members, read_members, read_text
 from headwater.intake.tracker.reported_items import PAGE_FORM, PERSON_FORM
 from headwater.intake.webhooks.values import to_number
 from headwater.spaces.currencies import parse_currency
@@ -25,7 +25,7 @@ from headwater.spaces.currencies import parse_currency
 LONGEST_ADDRESS = 2048
 LONGEST_EMAIL = 320
 _KEYS = UUID("8d4f3c7e-6d0b-4f0e-9d6a-3f0f5f6f2c11")
-"""Makes the key of a page view from its messageId."""
+"""Makes the key of a page view from its message's."""
 _NEVER_DROPPED = {"amount", "currency", "order_id"}
 _TRAITS = {
     "email": ("email", LONGEST_EMAIL),
@@ -77,6 +77,15 @@ def read_currency(properties: Members) -> str | None:
         return parse_currency(str(written)) if written not in (None, "") else None
     except ValueError as error:
         raise Invalid.of("currency", str(error)) from None
+
+
+def read_order_id(properties: Members) -> str | None:
+    """Raise Invalid unless missing, blank or an id: without it, an order can't be told from its repeats."""
+    written = properties.get("order_id")
+    text = read_text(written)
+    if text is None and written is not None and not (isinstance(written, str) and not written.strip()):
+        raise Invalid.of("order_id", "must be text of at most 255 characters.")
+    return text
 
 
 def find_page(properties: Members, context: Members, name: str) -> str | None:

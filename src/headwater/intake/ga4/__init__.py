@@ -1,0 +1,1 @@
+"""Accept the requests of GA4's Measurement Protocol."""

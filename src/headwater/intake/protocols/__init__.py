@@ -1,0 +1,1 @@
+"""What the endpoints that speak other companies' protocols share."""

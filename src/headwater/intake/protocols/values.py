@@ -1,0 +1,51 @@
+"""Read members of messages, which can hold anything, because senders do. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from headwater.http.errors import Invalid
+from headwater.intake.ingest.times import EARLIEST
+
+LONGEST_ID = 255
+_EARLIEST = round(EARLIEST.timestamp() * 1000)
+
+Members = dict[str, Any]
+
+
+def read_text(value: Any, longest: int = LONGEST_ID) -> str | None:
+    """Return text or a whole number as trimmed text; None for anything else, and for longer text."""
+    if value is None:
+        return None
+    if type(value) is int:
+        value = str(value)
+    elif not isinstance(value, str):
+        return None
+    text = value.strip()
+    return text if text and len(text) <= longest else None
+
+
+def read_members(members: Members, name: str) -> Members:
+    """Return a nested object, or an empty one."""
+    value = members.get(name)
+    return cast("Members", value) if isinstance(value, dict) else {}
+
+
+def require_members(value: Any, name: str) -> Members:
+    """Return an object; empty if missing. Raise Invalid for other values."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Invalid.of(name, "must be an object.")
+    return cast("Members", value)
+
+
+def bound_time(moment: int | None, received_at: float, max_ago: float | None = None) -> int:
+    """Return a time in ms since 1970. One that can't be right, or is over `max_ago` ms old, becomes the
+    reception's.
+    """
+    reception = round(received_at * 1000)
+    if moment is None:
+        return reception
+    earliest = _EARLIEST if max_ago is None else reception - max_ago
+    return moment if earliest <= moment <= reception else reception

@@ -1,0 +1,48 @@
+"""Readers of the Measurement Protocol's requests, which in pages anybody can send."""
+
+from __future__ import annotations
+
+import json
+
+from headwater.http.errors import Invalid
+from headwater.intake.ga4.events import Ga4Events
+from headwater.intake.ga4.requests import MAX_BODY, list_events, read_body_members, read_person
+from headwater.intake.protocols.payloads import LONGEST_ADDRESS
+from headwater.intake.protocols.translation import IgnoredMessage, Translator
+from tests.hostile.growth import Door
+from tests.hostile.segment_doors import LABELS, NOW, PLACES
+
+
+def _translate(raw: bytes) -> None:
+    """A request, read as far as it can be."""
+    body = read_body_members(raw)
+    person = read_person(body)
+    for event in list_events(body):
+        try:
+            Ga4Events(Translator(LABELS, PLACES, NOW), person, NOW).translate(event)
+        except (Invalid, IgnoredMessage):
+            continue
+
+
+def _fill(text: str) -> None:
+    """A request whose every member is a text."""
+    params = dict.fromkeys(
+        ("transaction_id", "value", "currency", "page_location", "event_id", "source", "campaign"), text
+    )
+    members = {
+        **dict.fromkeys(("user_id", "ip_override", "user_agent"), text),
+        "user_properties": {name: {"value": text} for name in ("plan", "seats", "since", "email", "phone")},
+        "events": [
+            {"name": name, "params": {**params, "items": [{"price": text}]}}
+            for name in ("purchase", "refund", "page_view", text)
+        ],
+    }
+    for more in ({}, {"timestamp_micros": text}, {"consent": {"ad_user_data": text}}):
+        try:
+            _translate(json.dumps({"client_id": "a1", **members, **more}).encode())
+        except Invalid:
+            continue
+
+
+GA4_TEXT_DOORS = [Door("ga4.fields", _fill, LONGEST_ADDRESS)]
+GA4_JSON_DOORS = [Door("ga4.request", _translate, MAX_BODY)]
