@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -144,22 +145,33 @@ class Shop:
 SAME_BY = {"hit": "key", "event": "idempotency_key", "identify": "email"}
 
 
-@pytest.fixture
-def shop(stage: Stage, server: Running) -> Iterator[Shop]:
+@contextmanager
+def serve_pages(pages: dict[str, str]) -> Iterator[int]:
+    """Serve pages by path, and yield the port."""
     listener = ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
-    listener.pages = {}  # type: ignore[attr-defined]
-    port = listener.server_port
+    listener.pages = pages  # type: ignore[attr-defined]
     thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    origins = (f"http://*.shop.example:{port}", f"http://shop.example:{port}",
-               f"http://127.0.0.1:{port}")  # fmt: skip
-    site = make_site(stage, server.base_url, origins)
-    shop = Shop(port, int(server.base_url.rpartition(":")[2]), site, listener.pages)  # type: ignore[attr-defined]
-    shop.put("/")
-    yield shop
+    yield listener.server_port
     listener.shutdown()
     thread.join()
     listener.server_close()
+
+
+@pytest.fixture
+def shop(stage: Stage, server: Running) -> Iterator[Shop]:
+    pages: dict[str, str] = {}
+    with serve_pages(pages) as port:
+        shop = make_shop(stage, server, port, pages)
+        shop.put("/")
+        yield shop
+
+
+def make_shop(stage: Stage, server: Running, port: int, pages: dict[str, str]) -> Shop:
+    origins = (f"http://*.shop.example:{port}", f"http://shop.example:{port}",
+               f"http://127.0.0.1:{port}")  # fmt: skip
+    site = make_site(stage, server.base_url, origins)
+    return Shop(port, int(server.base_url.rpartition(":")[2]), site, pages)
 
 
 @pytest.fixture

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.browser.conftest import chromium
 from tests.conftest import Running
 from tests.segment.desk import Desk
 from tests.support.pipeline import Stage
 from tests.support.sites import Site
+
+__all__ = ["chromium"]
 
 
 @pytest.fixture

@@ -1,17 +1,21 @@
-"""A program that sends orders with Segment's library for Python, for test_libraries.py."""
+"""A program that sends orders with Segment's or RudderStack's library for Python, for test_libraries.py."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from segment.analytics.client import Client
+from rudderstack.analytics.client import Client as RudderClient
+from segment.analytics.client import Client as SegmentClient
 
 from tests.segment.orders import REFUND, is_refunded, revenue
 
+CLIENTS: dict[str, Any] = {"py": SegmentClient, "rudder-py": RudderClient}
 
-def main(host: str, key: str, count: int) -> None:
+
+def main(library: str, host: str, key: str, count: int) -> None:
     failed: list[object] = []
-    client = Client(
+    client = CLIENTS[library](
         key,
         host=f"{host}/segment",
         upload_interval=0.05,
@@ -19,17 +23,18 @@ def main(host: str, key: str, count: int) -> None:
         on_error=lambda *error: failed.append(error),
     )
     for number in range(count):
-        order = {"order_id": f"py-{number}", "currency": "EUR"}
-        user = f"py-{number % 50}"
+        order = {"order_id": f"{library}-{number}", "currency": "EUR"}
+        user = f"{library}-{number % 50}"
         client.track(user, "Order Completed", {**order, "revenue": revenue(number)})
         if is_refunded(number):
             client.track(user, "Order Refunded", {**order, "total": REFUND})
         while client.queue.qsize() > 1000:
             client.queue.join()
+    client.flush()
     client.shutdown()
     if failed:
         sys.exit(f"{failed[0]}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(*sys.argv[1:4], int(sys.argv[4]))

@@ -85,7 +85,7 @@ class TestSizes:
         assert desk.ignored() == [("message", "invalid", 1)]
 
     def test_a_large_batch(self, desk: Desk) -> None:
-        body = json.dumps({"batch": [{"type": "track", **TRACK, "x": "y" * 30_000}] * 18}).encode()
+        body = json.dumps({"batch": [{"type": "track", **TRACK, "x": "y" * 30_000}] * 150}).encode()
         refused = desk.post("batch", body)
         assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
         packed = desk.post("batch", gzip.compress(body), headers={"Content-Encoding": "gzip"})

@@ -29,6 +29,7 @@ TAKEN = (
     "console",
     "docs",
     "downloads",
+    "ga4",
     "healthz",
     "login",
     "logout",
@@ -37,6 +38,7 @@ TAKEN = (
     "metrics",
     "public-api",
     "readyz",
+    "segment",
     "webhooks",
 )
 

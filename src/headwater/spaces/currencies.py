@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from msgspec import Meta
@@ -34,6 +33,6 @@ def find_decimals(currency: str) -> int:
 def parse_currency(text: str) -> str:
     """Return capitals. Raises ValueError with the broken rule."""
     code = text.strip().upper()
-    if not re.fullmatch("[A-Z]{3}", code, re.ASCII):
+    if not (len(code) == 3 and code.isascii() and code.isalpha()):
         raise ValueError(CURRENCY_RULE)
     return code

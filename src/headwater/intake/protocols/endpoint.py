@@ -39,6 +39,9 @@ from headwater.people.identity.joins import address_key
 from headwater.people.identity.senders import Sender
 from headwater.spaces.sites.sites import REPORTING, SiteCache
 
+UNPACKED_AT_ONCE = 64 * 1024
+"""Bytes of a packed body that are counted and unpacked together."""
+
 Translate = Callable[[Any], list[TranslatedRow]]
 """Translates a message. Raises Invalid or IgnoredMessage."""
 
@@ -211,18 +214,22 @@ async def _read_packed_body(receive: Receive, headers: Headers, limit: int) -> b
     if encoding != "gzip":
         refuse_encoding(encoding)
         return await read_body(receive, limit)
-    packed = await read_body(receive, limit)
-    admit_stream(limit + len(packed), limit)
+    packed = remaining = await read_body(receive, limit)
     unpacker = zlib.decompressobj(31)
-    try:
-        body = unpacker.decompress(packed, limit + 1)
-    except zlib.error:
-        raise Invalid.of("body", "is not in the format gzip.") from None
-    if len(body) > limit:
-        raise plain(413)
-    if not unpacker.eof:
-        raise Invalid.of("body", "is not complete.")
-    return body
+    body = bytearray()
+    while not unpacker.eof:
+        admit_stream(len(packed) + len(body) + UNPACKED_AT_ONCE, limit)
+        try:
+            piece = unpacker.decompress(remaining, UNPACKED_AT_ONCE)
+        except zlib.error:
+            raise Invalid.of("body", "is not in the format gzip.") from None
+        remaining = unpacker.unconsumed_tail
+        body += piece
+        if len(body) > limit:
+            raise plain(413)
+        if not (piece or unpacker.eof):
+            raise Invalid.of("body", "is not complete.")
+    return bytes(body)
 
 
 def _find_field(problem: Invalid) -> str:

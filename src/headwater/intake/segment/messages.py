@@ -15,8 +15,8 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part,
 
 MAX_MESSAGE = 32 * 1024
 """Bytes of one message, which is Segment's limit."""
-MAX_BATCH = 500 * 1024
-"""Bytes of a batch."""
+MAX_BATCH = 4 * 1024 * 1024
+"""Bytes of a batch. Segment's libraries send 500 kB at most, RudderStack's this much."""
 MOST_MESSAGES = 1000
 """Messages of a batch; libraries send about 100."""
 
@@ -48,6 +48,8 @@ class SegmentBody(Struct, rename="camel"):
     sent_at: Any = None
     batch: list[Raw] | None = None
 
+
+_UTC = ("Z", "+00:00")
 
 _decode_body = msgspec.json.Decoder(SegmentBody).decode
 _decode_message = msgspec.json.Decoder(SegmentMessage, float_hook=Decimal).decode
@@ -103,7 +105,7 @@ def _read_moment(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     try:
-        if isinstance(value, str) and value[-1:] == "Z":  # as libraries write it; ten times as fast
+        if isinstance(value, str) and value.endswith(_UTC):  # as libraries write it; four times as fast
             return round(datetime.fromisoformat(value).timestamp() * 1000)
         return round(parse_instant(value) * 1000)
     except (ValueError, OverflowError):
