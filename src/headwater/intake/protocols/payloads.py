@@ -90,8 +90,8 @@ def read_order_id(properties: Members) -> str | None:
 
 def find_page(properties: Members, context: Members, name: str) -> str | None:
     """Return a page's `url` or `referrer`, at most as long as addresses here."""
-    page = read_members(context, "page")
-    for value in (properties.get(name), page.get(name)):
+    for members in (properties, read_members(context, "page") if "page" in context else None):
+        value = members.get(name) if members else None
         if isinstance(value, str) and value.strip():
             return value.strip()[:LONGEST_ADDRESS]
     return None

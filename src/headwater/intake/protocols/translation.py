@@ -194,9 +194,10 @@ class Translator:
             payload["ip"] = read_text(context["ip"], 64)
         if "userAgent" in context:
             payload["user_agent"] = read_text(context["userAgent"], LONGEST_ADDRESS)
-        for member, value in read_members(context, "campaign").items():
-            if member in _CAMPAIGN:
-                payload[_CAMPAIGN[member]] = read_text(value)
+        if "campaign" in context:
+            for member, value in read_members(context, "campaign").items():
+                if member in _CAMPAIGN:
+                    payload[_CAMPAIGN[member]] = read_text(value)
 
     def _claim(self, item: Claimed) -> Claimed:
         """Limit a page's claims by its site's rule and its visitor's address."""
