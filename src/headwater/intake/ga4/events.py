@@ -44,7 +44,8 @@ class Ga4Events:
         if written is None:
             raise Invalid.of("name", "is required, text of at most 255 characters.")
         name = normalise(written)
-        if self._translator.skip_bot(is_page=name == PAGE_VIEW):
+        if self._translator.is_bot:
+            self._translator.bot_pages += name == PAGE_VIEW
             return []
         call = self._read_call(event, written, raw)
         try:

@@ -182,16 +182,17 @@ class ProtocolEndpoint(Endpoint):
         translator = Translator(labels, self.services.places, received_at, visitor)
         translate = batch.make_translation(translator, received_at)
         outcome = Outcome(len(messages), ignored=[(None, note) for note in batch.notes])
+        rows = outcome.rows
         for index, message in enumerate(messages):
             try:
-                outcome.rows += translate(message)
+                rows += translate(message)
             except IgnoredMessage as ignored:
                 outcome.ignored.append((index, ignored))
             except Invalid as problem:
                 outcome.invalid.append((index, problem))
         if translator.bot_pages and visitor is not None:
             bots = AcceptedBots(site_id=visitor.site.id, hits=translator.bot_pages)
-            outcome.rows.append(TranslatedRow("bots", msgspec.json.encode(bots)))
+            rows.append(TranslatedRow("bots", msgspec.json.encode(bots)))
         return outcome
 
     def _charge(self, owner: KeyOwner, visitor: PageVisitor, messages: int) -> None:

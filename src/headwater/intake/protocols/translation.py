@@ -68,19 +68,11 @@ class Translator:
         self._labels, self._places, self._visitor = labels, places, visitor
         self._received_at = received_at
         self._linked: set[bytes] = set()
+        self.is_bot = visitor is not None and visitor.browser.agent.is_bot
+        """A bot sent the request. Its page views are only counted, and its other messages dropped."""
         self.bot_pages = 0
-        """Page views by the bot that sent the request."""
-
-    @property
-    def max_ago(self) -> float | None:
+        self.max_ago = None if visitor is None else MAX_AGO
         """How old a time can be, in ms: pages keep unsent messages for a limited time."""
-        return None if self._visitor is None else MAX_AGO
-
-    def skip_bot(self, *, is_page: bool) -> bool:
-        """Return whether a bot sent the message. Of its messages, only page views are counted."""
-        is_bot = self._visitor is not None and self._visitor.browser.agent.is_bot
-        self.bot_pages += is_bot and is_page
-        return is_bot
 
     # Each call raises Invalid with the wrong fields, or IgnoredMessage.
 

@@ -36,7 +36,8 @@ class SegmentCalls:
     def translate(self, message: SegmentMessage) -> list[TranslatedRow]:
         """Raise Invalid with the wrong fields, or IgnoredMessage."""
         kind = message.type if isinstance(message.type, str) else ""
-        if self._translator.skip_bot(is_page=kind == "page"):
+        if self._translator.is_bot:
+            self._translator.bot_pages += kind == "page"
             return []
         translate = self._kinds.get(kind)
         if translate is None:
