@@ -67,7 +67,7 @@ SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attem
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
     http_status = %(http_status)s, request = r.request, answer = %(answer)s,
     touchpoint_id = coalesce(r.touchpoint_id, d.touchpoint_id),
-    first_attempt = CASE r.outcome WHEN 'failed' THEN NULL WHEN 'held' THEN r.first_attempt
+    first_attempt = CASE WHEN r.outcome = 'failed' THEN NULL WHEN r.outcome = 'held' THEN r.first_attempt
                     ELSE d.first_attempt END,
     platform_request_id = CASE WHEN r.status = 'delivered' THEN %(request_id)s::text END,
     sent_amount = CASE WHEN r.status = 'delivered' THEN r.sent_amount ELSE d.sent_amount END,
