@@ -43,6 +43,19 @@ NOT_RUN = {
 }
 """Lines that are not run, and why."""
 
+QUERIED = {
+    "visits.csv": (
+        "occurred_at,trk_token,tracking_id,url,referrer\n"
+        "2026-05-13T09:30:00Z,123456.7654321,,https://shop.example/?utm_source=newsletter,\n"
+    ),
+    "purchases.csv": (
+        "event_name,event_time,trk_token,tracking_id,order_id,amount,currency\n"
+        "purchase,2026-05-14T10:00:00Z,123456.7654321,,1001,89.5,EUR\n"
+    ),
+    "ga4-orders.csv": "Transaction ID,Purchase revenue\n1001,89.5\n",
+}
+"""What the queries of docs/moving.md return, and a list of orders of GA4."""
+
 ELSEWHERE = {
     ("docs/install.md", "# "): "tests/packaging/test_proxies.py",
     ("docs/tracker.md", "<script"): "tests/browser/test_tracker.py",
@@ -50,6 +63,7 @@ ELSEWHERE = {
     ("docs/tracker.md", "const { createHmac }"): "tests/identity/test_signed_identify.py",
     ("docs/tracker.md", "<?php"): "tests/documentation/test_snippets.py",
     ("docs/assistants.md", "import httpx2"): "tests/documentation/test_snippets.py",
+    ("docs/moving.md", "SELECT"): "tests/documentation/test_moving.py",
     ("docs/exports.md", "import duckdb"): "tests/exports/test_export_formats.py",
     ("docs/attribution.md", '"My sister'): "tests/sources/test_answers.py",
     ("docs/operations.md", "CREATE ROLE"): "tests/database/test_row_security.py",

@@ -21,6 +21,7 @@ from tests.documentation.snippets import (
     ELSEWHERE,
     NOT_RUN,
     NOTHING_TO_RUN,
+    QUERIED,
     Block,
     has_reason,
     is_run,
@@ -46,6 +47,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "body.json").write_text(body.text)
     (tmp_path / "token.txt").write_text("token\n")
     (tmp_path / "google.csv").write_text(SPEND)
+    for name, table in QUERIED.items():
+        (tmp_path / name).write_text(table)
     return tmp_path
 
 
