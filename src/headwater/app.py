@@ -172,7 +172,7 @@ def _services(
     return Services(
         settings=settings,
         database=database,
-        keys=KeyCache(database, settings.rate_limit_factor),
+        keys=KeyCache(database, settings.rate_limit_factor, settings.trusted_proxies),
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),

@@ -50,7 +50,10 @@ def put_request(connection: psycopg.Connection, space_id: int, age: timedelta) -
     )
 
 
-def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int) -> None:
+def test_it_works(
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
+    make_key: Callable[..., str],
+) -> None:  # fmt: skip
     assert listed() == []
     held = put_destination(connection, space_id, "held")
     late = put_destination(connection, space_id, "active")
@@ -67,6 +70,11 @@ def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connect
     schedule_id = stage.export_schedule("orders")
     stage.export("events", "No space left.", schedule_id=schedule_id, folder="orders")
     connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
+    make_key(space_id)
+    connection.execute(
+        "UPDATE api_keys SET last_used_at = now(), expires_at = now() + interval '1 day' WHERE space_id = %s",
+        (space_id,),
+    )
     connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
@@ -81,11 +89,33 @@ def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connect
         "Meta Ads “Shop” is behind: 1 conversion not sent yet",
         "1 folder of scheduled exports could not be written",
         "1 background job failed",
+        "1 API key will expire within a week",
     ]
     assert found[0].command(space_id) == (
         f"headwater destination resume --space {space_id} --destination {held}"
     )
     assert all(alert.remedy for alert in found)
+
+
+def test_a_used_key_without_a_successor_that_ends_soon(
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int,
+    make_key: Callable[..., str],
+) -> None:  # fmt: skip
+    make_key(space_id)
+
+    def change(assignment: str) -> list[Alert]:
+        connection.execute(f"UPDATE api_keys SET {assignment} WHERE space_id = %s", (space_id,))
+        return listed()
+
+    assert change("expires_at = now() + interval '6 days'") == [], "it was never used"
+    (alert,) = change("last_used_at = now() - interval '6 days'")
+    assert (alert.kind, alert.page) == (Rule.KEY_EXPIRING, "/keys")
+    assert alert.title == "1 API key will expire within a week"
+    assert (alert.detail or "").startswith("test (…")
+    assert change("replaced_by = id") == []
+    assert len(change("replaced_by = NULL")) == 1
+    for ended in ("expires_at = now()", "expires_at = now() + interval '8 days'", "revoked_at = now()"):
+        assert change(ended) == []
 
 
 def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(

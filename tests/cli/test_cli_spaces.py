@@ -109,13 +109,32 @@ def test_unknown_space(cli: Cli) -> None:
 def test_key(cli: Cli, space: Any) -> None:
     made = cli.json("key", "create", "--space", space["id"], "--name", "app", "--scope",
                     "events:write", "--scope", "events:read")  # fmt: skip
-    assert list(made) == ["key", "id", "name", "scopes"]
+    assert list(made) == ["key", "id", "name", "scopes", "expires_at", "addresses"]
     assert made["scopes"] == ["events:read", "events:write"]
+    assert (made["expires_at"], made["addresses"]) == (None, [])
     listed = cli("key", "list", "--space", space["id"], "--json")
     assert made["key"] not in listed
     assert cli.json("key", "revoke", "--space", space["id"], made["id"])["revoked_at"]
     told = cli("key", "create", "--space", space["id"], "--name", "app", "--scope", "x", code=2)
     assert told.startswith("headwater: scope: x is none of events:read, ")
+
+
+def test_a_key_with_limits(cli: Cli, space: Any) -> None:
+    where = ("--space", space["id"])
+    made = cli.json("key", "create", *where, "--name", "app", "--expires", "90d",
+                    "--addresses", "10.0.0.0/8, ::1")  # fmt: skip
+    assert made["addresses"] == ["10.0.0.0/8", "::1/128"]
+    rotated = cli.json("key", "rotate", *where, "--key", made["id"], "--overlap", "0h")
+    assert rotated["key"] != made["key"]
+    assert (rotated["scopes"], rotated["addresses"]) == (made["scopes"], made["addresses"])
+    assert rotated["expires_at"] > rotated["old_key_ends_at"]
+    assert cli.json("key", "restrict", *where, rotated["id"])["addresses"] == []
+    printed = cli("key", "list", *where)
+    for told in (" 2 networks ", " all ", " never used ", " expired "):
+        assert told in printed
+    assert "Create a new one" in cli("key", "rotate", *where, "--key", made["id"], code=2)
+    assert "expires must be hours" in cli("key", "create", *where, "--name", "x", "--expires", "9", code=2)
+    assert "host bits" in cli("key", "restrict", *where, made["id"], "--addresses", "10.1.1.1/8", code=2)
 
 
 def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:

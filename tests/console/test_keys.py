@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import httpx
+import psycopg
 import pytest
 
 from headwater.console.forms import form_token
@@ -26,8 +27,8 @@ def key_on(html: str) -> str:
     return key
 
 
-def status(console: Running, key: str) -> int:
-    headers = {"Authorization": f"Bearer {key}"}
+def status(console: Running, key: str, address: str = "127.0.0.1") -> int:
+    headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": address}
     return httpx.get(f"{console.base_url}{API}/companies?per_page=1", headers=headers).status_code
 
 
@@ -43,6 +44,43 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     revoked = owner.browser.fill(page, f"{page}/revoke")
     assert "The API key is revoked" in revoked.text
     wait_until(lambda: status(console, key) == 401)
+
+
+def test_a_key_is_rotated_and_bound_to_addresses(owner: Person, console: Running, space_id: int) -> None:
+    page = make_page(space_id)
+    made = owner.browser.fill(page, f"{page}/create", name="Shop", expires="90d")
+    old = key_on(made.text)
+    form = owner.browser.form(page, f"{page}/rotate")
+    rotated = owner.browser.send(form, overlap="7d")
+    new = key_on(rotated.text)
+    assert "Your new key: Shop" in rotated.text
+    assert "The old key works until" in rotated.text
+    assert "never used" in rotated.text
+    wait_until(lambda: {status(console, old), status(console, new)} <= {200, 429})
+    again = owner.browser.send(form, overlap="7d")
+    assert again.status_code == 409
+    assert "already replaced" in again.text
+    (number,) = {dict(form.fields)["key"] for form in owner.browser.forms(page)
+                 if form.action == f"{page}/rotate"}  # fmt: skip
+    refused = owner.browser.fill(page, f"{page}/restrict", holding={"key": number}, addresses="10.1.1.1/8")
+    assert (refused.status_code, "host bits" in refused.text) == (422, True)
+    owner.browser.fill(page, f"{page}/restrict", holding={"key": number}, addresses="203.0.113.0/24")
+    wait_until(lambda: status(console, new, "198.51.100.7") == 403)
+    assert status(console, new, "203.0.113.5") == 200
+    assert status(console, new, "203.0.113.5, 198.51.100.7") == 403, "the proxy appended the last"
+
+
+def test_what_ended_is_listed_apart(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    page = make_page(space_id)
+    owner.browser.fill(page, f"{page}/create", name="Shop", expires="30d")
+    connection.execute(
+        "UPDATE api_keys SET expires_at = now() + interval '6 days' WHERE space_id = %s", (space_id,)
+    )
+    assert "rotate it soon" in owner.browser.get(page).text
+    connection.execute("UPDATE api_keys SET expires_at = now() WHERE space_id = %s", (space_id,))
+    ended = owner.browser.get(page).text
+    assert re.search(r"expired <time[^>]*>[^<]*</time>, never used", ended)
+    assert f"{page}/rotate" not in ended
 
 
 def test_whoever_created_a_key_is_named(owner: Person, person: Callable[..., Person], space_id: int) -> None:
@@ -66,6 +104,7 @@ def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int)
     page = make_page(space_id)
     for values, told in (
         ({"name": " "}, "must not be empty"), ({"name": "x" * 256}, "255"),
+        ({"expires": "soon"}, "hours or days"), ({"addresses": "office"}, "IPv4 or IPv6"),
         ({"scope": []}, "The scope"), ({"scope": ["all"]}, "none of"),
     ):  # fmt: skip
         answer = owner.browser.fill(page, f"{page}/create", **{"name": "Shop", **values})

@@ -43,6 +43,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/contacts/{contact_id}/unmerge": ("unmerge contact", "", Permission.WRITE_DATA),
     "/keys/create": ("create key", ONCE, Permission.MANAGE_KEYS),
     "/keys/revoke": ("revoke key", "", Permission.MANAGE_KEYS),
+    "/keys/restrict": ("restrict key", "", Permission.MANAGE_KEYS),
+    "/keys/rotate": ("rotate key", ONCE, Permission.MANAGE_KEYS),
     "/mcp/create": ("create token", ONCE, Permission.MAKE_TOKENS),
     "/mcp/revoke": ("revoke token", "", Permission.READ),
     "/members/invite": ("invite", "", Permission.MANAGE_MEMBERS),

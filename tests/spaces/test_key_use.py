@@ -149,7 +149,7 @@ def test_a_use_costs_a_request_nothing(
 
     async def use(database: Database) -> None:
         keys = KeyCache(database, 1.0)
-        callers = {(await keys.caller(header)).key_id for _ in range(50)}
+        callers = {(await keys.caller(header, {})).key_id for _ in range(50)}
         assert noted == [(space_id, *callers)]
 
     run(database_url, use)

@@ -120,7 +120,8 @@ async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
         return f"{count:,} webhook deliveries were refused. The webhooks' pages show why."
     key = await fetch_optional(evidence.connection, queries["keys"], values)
     if key is not None:
-        return f"The API key “{key[0]}” was revoked shortly before."
+        name, has_expired = key
+        return f"The API key “{name}” {'expired' if has_expired else 'was revoked'} shortly before."
     before = evidence.values(
         judgement,
         until=evidence.at - timedelta(hours=judgement.steps),

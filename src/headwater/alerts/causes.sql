@@ -20,9 +20,12 @@ FROM (SELECT FROM webhook_deliveries d
       LIMIT %(most)s) l;
 
 -- name: keys
-SELECT k.name FROM api_keys k
-WHERE k.space_id = %(space_id)s AND k.revoked_at >= %(since)s
-ORDER BY k.revoked_at DESC LIMIT 1;
+-- The key that was revoked or expired last.
+SELECT k.name, k.revoked_at IS NULL OR k.expires_at < k.revoked_at
+FROM api_keys k
+WHERE k.space_id = %(space_id)s
+  AND (k.revoked_at >= %(since)s OR k.expires_at >= %(since)s AND k.expires_at <= now())
+ORDER BY coalesce(k.revoked_at, k.expires_at) DESC LIMIT 1;
 
 -- name: failures
 -- The failed or refused, and the expired among a destination's latest deliveries.

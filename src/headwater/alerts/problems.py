@@ -15,6 +15,7 @@ from headwater.alerts.watched_problems import WatchedFileProblem, list_watched_f
 from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
+from headwater.spaces.keys import EXPIRY_NOTICE
 
 queries = Queries(__name__, "problems.sql")
 
@@ -26,6 +27,7 @@ _FAULTS = {
     Rule.JOINS_REFUSED: ("unsigned contact", "refused in a day: too many for one browser"),
     Rule.EXPORTS_FAILED: ("folder", "of scheduled exports could not be written"),
     Rule.JOB_FAILED: ("background job", "failed"),
+    Rule.KEY_EXPIRING: ("API key", "will expire within a week"),
 }
 MOST_OPEN = 100
 
@@ -58,7 +60,7 @@ class Alert(Struct, frozen=True):
                 return f"{self._destination} connection expired: {self._many('conversion')} not sent"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
-            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOB_FAILED | Rule.JOINS_REFUSED:
+            case kind if kind in _FAULTS:
                 noun, fault = _FAULTS[self.kind]
                 return f"{self._many(noun)} {fault}"
             case Rule.PROCESSING_LATE:
@@ -79,6 +81,7 @@ class Alert(Struct, frozen=True):
             Rule.SPEND_MISSING: f"headwater spend show {of_connection}",
             Rule.SPEND_API_VERSION: f"headwater spend check {of_connection}",
             Rule.WATCHED_FILE_FAILING: f"headwater watch show {of_file}",
+            Rule.KEY_EXPIRING: f"headwater key list --space {space_id}",
             Rule.EVENTS_REJECTED: "headwater queue rejected",
             Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} subscription=active",
         }.get(self.kind)
@@ -125,6 +128,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
+    values |= {"notice": EXPIRY_NOTICE}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
     alerts = [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]

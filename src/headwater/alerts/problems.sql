@@ -1,6 +1,6 @@
 -- name: problems
--- Destinations refused by their platform, late deliveries and accepted requests, rejected rows, and browsers
--- that claimed too many contacts. Counting stops at %(most)s, so a long backlog stays cheap.
+-- Destinations refused by their platform, late deliveries and accepted requests, rejected rows, browsers that
+-- claimed too many contacts, and used keys that end soon without a successor. Counting stops at %(most)s, so a long backlog stays cheap.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
 FROM destinations d
@@ -47,6 +47,15 @@ FROM (SELECT least(sum(r.joins), %(most)s)::bigint AS joins, min(r.hour) AS sinc
       FROM refused_joins r
       WHERE r.space_id = %(space_id)s AND r.hour > now() - interval '1 day') j
 WHERE j.since IS NOT NULL
+UNION ALL
+SELECT 'key_expiring', NULL, NULL, NULL, k.names, k.keys, k.first_end - %(notice)s
+FROM (SELECT count(*) AS keys, min(a.expires_at) AS first_end,
+             string_agg(a.name || ' (…' || a.hint || ')', ', ' ORDER BY a.expires_at) AS names
+      FROM api_keys a
+      WHERE a.space_id = %(space_id)s AND a.revoked_at IS NULL AND a.replaced_by IS NULL
+        AND a.expires_at > now() AND a.expires_at <= now() + %(notice)s
+        AND a.last_used_at > now() - %(notice)s) k
+WHERE k.keys > 0
 UNION ALL
 SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
 FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (

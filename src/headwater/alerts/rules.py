@@ -23,6 +23,7 @@ class Rule(StrEnum):
     EXPORTS_FAILED = "exports_failed"
     JOB_FAILED = "job_failed"
     SPEND_API_VERSION = "spend_api_version"
+    KEY_EXPIRING = "key_expiring"
     DELIVERIES_FAILED = "deliveries_failed"
     IDENTIFIERS_MISSING = "identifiers_missing"
     ORDERS_REPEATED = "orders_repeated"
@@ -172,6 +173,13 @@ TEXTS: dict[Rule, RuleText] = {
         "Update Headwater, or set a newer version with `headwater spend set`. Then check it:",
         "/spend/connections",
         "Update Headwater, or set a newer version in the connection's settings. Then check the connection.",
+    ),
+    Rule.KEY_EXPIRING: RuleText(
+        "API key expires soon",
+        "An API key that was used in the last 7 days expires within 7 days.",
+        "Requests with it are refused afterwards. Replace it with `headwater key rotate`:",
+        "/keys",
+        "Requests with it are refused afterwards. Rotate it, and use the new key.",
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",

@@ -16,6 +16,7 @@ class FlashMessage(StrEnum):
     NAME_CHANGED = "Your name is changed."
     SETTINGS_SAVED = "The settings are saved."
     NOTHING_CHANGED = "Nothing was changed."
+    KEY_RESTRICTED = "The addresses of the API key are saved."
     KEY_REVOKED = "The API key is revoked and no longer works."
     TOKEN_REVOKED = "The token is revoked and no longer works."  # noqa: S105
     MEMBER_REMOVED = "The member is removed, and their tokens for this Space are revoked."

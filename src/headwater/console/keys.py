@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.list_page import PER_PAGE, read_list_page
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
+from headwater.console.visits import (
+    PageVisit,
+    Refusal,
+    SentForm,
+    SpacePages,
+    list_form_errors,
+    read_form_problem,
+)
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
-from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
+from headwater.spaces.key_limits import DEFAULT_OVERLAP, read_addresses, read_lifetime, read_overlap
+from headwater.spaces.keys import (
+    EXPIRY_NOTICE,
+    SCOPES,
+    KeyLimits,
+    create_key,
+    list_keys,
+    restrict_key,
+    revoke_key,
+    rotate_key,
+)
 
 ROUTES = SpacePages("/keys")
 _CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True)
+_ROTATE = SentForm("rotate key", Permission.MANAGE_KEYS, once=True)
+
+LIFETIMES = {"": "never", "30d": "after 30 days", "90d": "after 90 days", "365d": "after a year"}
+OVERLAPS = {"0h": "not at all", "1h": "1 hour", DEFAULT_OVERLAP: "24 hours", "7d": "7 days", "30d": "30 days"}
 
 SCOPE_DESCRIPTIONS = {
     "events:read": "read events and their sources",
@@ -40,9 +62,9 @@ async def show_keys(visit: PageVisit) -> Response:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    selected = visit.form.texts("scope")
-    errors = list_form_errors(refusal)
-    return await _page(visit, refusal.status, name=visit.form.text("name"), chosen=selected, errors=errors)
+    typed = visit.typed("name", "expires", "addresses")
+    selected, errors = visit.form.texts("scope"), list_form_errors(refusal)
+    return await _page(visit, refusal.status, **typed, chosen=selected, errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
@@ -51,9 +73,34 @@ async def post_create(visit: PageVisit) -> Response:
     name, scopes = visit.form.text("name"), visit.form.texts("scope")
     if not scopes:
         raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")
-    key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id)
+    limits = KeyLimits(
+        read_lifetime(visit.form.text("expires")), read_addresses(visit.form.text("addresses"))
+    )
+    key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
     await visit.spend()
-    return await _page(visit, made={"key": key, "name": stored.name})
+    return await _page(visit, made={"key": key, "name": stored.name, "old_ends_at": None})
+
+
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
+    rules = [rule for rules in list_form_errors(refusal).values() for rule in rules]
+    return await _page(visit, refusal.status, problem=read_form_problem(refusal) or " ".join(rules))
+
+
+@ROUTES.action("/rotate", _ROTATE, _refuse_change, _refuse_change)
+async def post_rotate(visit: PageVisit) -> Response:
+    """Show the key that replaces another, once."""
+    number, overlap = visit.form.number("key"), read_overlap(visit.form.text("overlap"))
+    rotated = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
+    key, stored, ends_at = rotated
+    await visit.spend()
+    return await _page(visit, made={"key": key, "name": stored.name, "old_ends_at": ends_at})
+
+
+@ROUTES.action("/restrict", SentForm("restrict key", Permission.MANAGE_KEYS), _refuse_change)
+async def post_restrict(visit: PageVisit) -> FlashMessage:
+    addresses = read_addresses(visit.form.text("addresses"))
+    await restrict_key(visit.connection, visit.space.id, visit.form.number("key"), addresses)
+    return FlashMessage.KEY_RESTRICTED
 
 
 @ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))
@@ -63,21 +110,32 @@ async def post_revoke(visit: PageVisit) -> FlashMessage:
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
+    current_time = datetime.now(UTC)
     keys = await list_keys(visit.connection, visit.space.id)
-    revoked = [key for key in keys if key.revoked_at is not None]
+    ends = {key.id: ended_at for key in keys if (ended_at := key.find_end(current_time)) is not None}
+    ended = [key for key in keys if key.id in ends]
     members = await list_members(visit.connection, visit.space.id)
     common: dict[str, Any] = {
         "keys": read_list_page(
-            visit.request, (key for key in keys if key.revoked_at is None), lambda key: key.name
+            visit.request, (key for key in keys if key.id not in ends), lambda key: key.name
         ),
-        "revoked": revoked[: -PER_PAGE - 1 : -1],
-        "revoked_before": len(revoked) - PER_PAGE,
+        "ended": ended[: -PER_PAGE - 1 : -1],
+        "ended_before": len(ended) - PER_PAGE,
+        "ends": ends,
+        "soon": current_time + EXPIRY_NOTICE,
+        "lifetimes": LIFETIMES,
+        "overlaps": OVERLAPS,
+        "default_overlap": DEFAULT_OVERLAP,
         "scopes": {scope: SCOPE_DESCRIPTIONS[scope] for scope in SCOPES},
         "chosen": list(SCOPES),
         "name": "",
+        "expires": "",
+        "addresses": "",
         "made": None,
+        "problem": None,
         "makers": {member.user_id: member.display_name for member in members},
         "once": visit.once(_CREATE.name),
+        "once_to_rotate": visit.once(_ROTATE.name),
         "base_url": visit.services.base_url,
     }
     return visit.render("keys.html", common | values, status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -120,7 +121,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     offers = await invitations.list_invitations(visit.connection, visit.space.id)
     keys: dict[int | None, list[str]] = {}
     for key in await list_keys(visit.connection, visit.space.id):
-        if key.revoked_at is None:
+        if key.find_end(datetime.now(UTC)) is None:
             keys.setdefault(key.made_by, []).append(key.name)
     common: dict[str, Any] = {
         "members": [

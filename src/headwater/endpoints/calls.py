@@ -71,7 +71,8 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     Raise Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
     """
     authorization = request.headers.get("authorization")
-    caller = await shared.keys.caller(authorization.encode("latin-1") if authorization else None)
+    encoded = authorization.encode("latin-1") if authorization else None
+    caller = await shared.keys.caller(encoded, request.scope)
     serve_space(caller.space_id)
     refusal = caller.refusal(scope)
     cost = 1 if refusal is None else 0

@@ -56,7 +56,7 @@ class Problem(Exception):
 
 
 class Unauthorized(Problem):
-    """401: a missing or unknown credential."""
+    """401: a missing, unknown or expired credential."""
 
     def __init__(self, message: str = "Missing or invalid API key.") -> None:
         super().__init__(message, 401, headers={"WWW-Authenticate": "Bearer"})

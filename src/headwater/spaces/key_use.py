@@ -1,4 +1,4 @@
-"""The last use of API keys, written in the background when the cache looks a key up, so that requests pay
+"""The last use of API keys, written in the background once after each lookup of a key, so that requests pay
 nothing.
 """
 

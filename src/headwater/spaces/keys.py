@@ -1,18 +1,18 @@
-"""Create, list and revoke API keys. A key is displayed once; only its hash is stored."""
+"""Create, list, rotate, restrict and revoke API keys. A key is displayed once; only its hash is stored."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, get_args
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.errors import Invalid, require_found
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.spaces.secret_hash import hash_secret
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
@@ -37,6 +37,8 @@ Scope = Literal[
 ]
 """The permissions of keys; each API operation needs one."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+EXPIRY_NOTICE = timedelta(days=7)
+"""Members are told of a key's end this long before."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,27 @@ class ApiKey:
     revoked_at: datetime | None
     made_by: int | None
     """The user who created it in the console; None for a key made at a terminal."""
+    expires_at: datetime | None
+    addresses: list[str]
+    """The networks from which it may be used; empty: all."""
+    replaced_by: int | None
+    """The key made by its rotation."""
+
+    def find_end(self, moment: datetime) -> datetime | None:
+        """Return when it was revoked or expired; None for a key that works."""
+        expired_at = self.expires_at if self.expires_at is not None and self.expires_at <= moment else None
+        return min(filter(None, (self.revoked_at, expired_at)), default=None)
+
+
+@dataclass(frozen=True)
+class KeyLimits:
+    """What limits a new key, besides its scopes."""
+
+    lifetime: timedelta | None = None
+    addresses: Sequence[str] = ()
+
+
+_UNLIMITED = KeyLimits()
 
 
 async def create_key(
@@ -59,6 +82,7 @@ async def create_key(
     name: str,
     scopes: Sequence[str] = SCOPES,
     made_by: int | None = None,
+    limits: KeyLimits = _UNLIMITED,
 ) -> tuple[str, ApiKey]:
     """Create a key, and return it with its stored row.
 
@@ -72,6 +96,7 @@ async def create_key(
     key = PREFIX + secrets.token_urlsafe(32)
     values |= {"key_hash": hash_secret(key), "hint": key[-4:], "made_by": made_by}
     values |= {"scopes": [scope for scope in SCOPES if scope in scopes]}
+    values |= {"lifetime": limits.lifetime, "addresses": list(limits.addresses)}
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["create"], values)
     stored = await cursor.fetchone()
@@ -90,6 +115,42 @@ async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
 async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
     row = await fetch_one(connection, queries["use"], {"space_id": space_id})
     return row[0], row[1]
+
+
+async def rotate_key(
+    connection: AsyncConnection, space_id: int, key_id: int, overlap: timedelta, made_by: int | None = None
+) -> tuple[str, ApiKey, datetime]:
+    """Create a key with the name, scopes, addresses and lifetime of another, which ends after `overlap`.
+    Return it with its stored row, and the old key's end.
+
+    Raises NotFound, and Conflict for a key that has ended or was rotated.
+    """
+    values = {"space_id": space_id, "key_id": key_id}
+    row = require_found(await fetch_optional(connection, queries["rotated"], values), "API key")
+    _, name, scopes, addresses, lifetime, replaced_by, has_ended = row
+    if has_ended:
+        raise Conflict("The API key is revoked or has expired. Create a new one.")
+    if replaced_by is not None:
+        raise Conflict(f"The API key is already replaced by the key {replaced_by}. Rotate that one.")
+    limits = KeyLimits(lifetime, addresses)
+    key, stored = await create_key(connection, space_id, name, scopes, made_by, limits)
+    values |= {"replaced_by": stored.id, "overlap": overlap}
+    replaced = await fetch_optional(connection, queries["replace"], values)
+    if replaced is None:
+        raise Conflict("The API key was rotated or revoked at the same time. Reload the list of keys.")
+    return key, stored, replaced[0]
+
+
+async def restrict_key(
+    connection: AsyncConnection, space_id: int, key_id: int, addresses: Sequence[str]
+) -> ApiKey:
+    """Allow a key only from these networks; empty: from all. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(ApiKey))
+    values = {"space_id": space_id, "key_id": key_id, "addresses": list(addresses)}
+    await cursor.execute(queries["restrict"], values)
+    stored = require_found(await cursor.fetchone(), "API key")
+    await announce_access(connection, space_id)
+    return stored
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:

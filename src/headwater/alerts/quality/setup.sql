@@ -1,9 +1,11 @@
 -- name: state
 -- Objects and received data, searched in a limited number of the latest or first rows.
 SELECT (SELECT count(*) FROM api_keys k
-        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
+        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > now())) AS keys,
        (SELECT max(k.last_used_at) FROM api_keys k
-        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS key_used_at,
+        WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > now())) AS key_used_at,
        (SELECT s.site_key FROM sites s
         WHERE s.space_id = %(space_id)s AND s.revoked_at IS NULL
         ORDER BY s.id LIMIT 1) AS site_key,
@@ -24,6 +26,7 @@ SELECT (SELECT count(*) FROM api_keys k
 -- Working keys, last used first.
 SELECT k.name, k.hint, k.last_used_at FROM api_keys k
 WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > now())
 ORDER BY k.last_used_at DESC NULLS LAST, k.id
 LIMIT %(most_keys)s;
 

@@ -75,6 +75,8 @@ def find_alert_page(alert: Alert) -> RemedyPlace | None:
         return RemedyPlace("See the reasons", f"/data-quality#{kind}")
     if alert.kind is Rule.JOINS_REFUSED:
         return RemedyPlace("Change the site's settings", "/sites")
+    if alert.kind is Rule.KEY_EXPIRING:
+        return RemedyPlace("Rotate the key", alert.page)
     if alert.kind in OF_FIGURES:
         return RemedyPlace("See the alert", "/alerts")
     return None

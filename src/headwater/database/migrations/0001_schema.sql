@@ -240,6 +240,12 @@ CREATE TABLE api_keys (
     made_by bigint REFERENCES users,
     -- As exact as a few seconds.
     last_used_at timestamptz,
+    -- NULL: never.
+    expires_at timestamptz,
+    -- The networks from which it may be used; empty: all.
+    addresses cidr[] NOT NULL DEFAULT '{}',
+    -- The key made by its rotation.
+    replaced_by bigint,
     PRIMARY KEY (space_id, id)
 );
 

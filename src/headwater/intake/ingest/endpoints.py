@@ -112,7 +112,7 @@ class KeyedEndpoint(Endpoint):
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
         # The first of repeated headers counts.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
-        caller = await self.ingest.keys.caller(headers.get(b"authorization"))
+        caller = await self.ingest.keys.caller(headers.get(b"authorization"), scope)
         try:
             caller.authorize(SCOPE)
             refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))

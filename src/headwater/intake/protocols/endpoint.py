@@ -115,7 +115,8 @@ class ProtocolEndpoint(Endpoint):
         try:
             body = await _read_packed_body(receive, headers, self.max_body)
             batch = self.read(Incoming(scope["query_string"], headers, body))
-            owner = await find_owner(self.services.events.keys, self.services.sites, batch.key, origin)
+            keys, sites = self.services.events.keys, self.services.sites
+            owner = await find_owner(keys, sites, batch.key, origin, scope)
             visitor = self._find_visitor(owner, scope, headers)
             outcome = await self._translate(batch, owner, visitor)
             answer = await self.finish(owner, outcome)

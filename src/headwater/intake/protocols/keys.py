@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from headwater.http.errors import Forbidden, Unauthorized
@@ -10,7 +12,7 @@ from headwater.spaces.access import Caller, KeyCache
 from headwater.spaces.sites.sites import PREFIX, SCOPE, ActiveSite, SiteCache
 
 UNKNOWN = (
-    "The {name} is missing, unknown or revoked. Use the key of a site on its pages, and an API key"
+    "The {name} is missing, unknown, expired or revoked. Use the key of a site on its pages, and an API key"
     " with the scope events:write on servers."
 )
 API_KEY_ON_PAGE = "This is an API key, which must not be in a page. Use the key of the site."
@@ -28,7 +30,7 @@ class Key(Struct, frozen=True):
     text: str
 
 
-async def find_owner(keys: KeyCache, sites: SiteCache, key: Key, origin: str) -> KeyOwner:
+async def find_owner(keys: KeyCache, sites: SiteCache, key: Key, origin: str, scope: Any) -> KeyOwner:
     """Believe a site's key only from its pages, and an API key only without a page. Raise Unauthorized,
     Forbidden, or one of UNAVAILABLE.
     """
@@ -39,7 +41,7 @@ async def find_owner(keys: KeyCache, sites: SiteCache, key: Key, origin: str) ->
             site.admit(origin)
             owner = KeyOwner(site.caller, site)
         else:
-            caller = await keys.caller(b"Bearer " + key.text.encode())
+            caller = await keys.caller(b"Bearer " + key.text.encode(), scope)
             owner = KeyOwner(caller, None)
     except Unauthorized:
         raise Unauthorized(UNKNOWN.format(name=key.name)) from None
