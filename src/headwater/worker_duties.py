@@ -34,6 +34,7 @@ from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.intake.watched import leases as file_leases
 from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
+from headwater.privacy.retention import make_retention_duty
 from headwater.spend.connections import leases as spend_leases
 
 FORWARDING_SECONDS = 0.5
@@ -60,6 +61,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_paths_duty(),
         make_forgetting_duty(),
         make_old_views_job(),
+        make_retention_duty(),
         make_process_duty("forwarder", settings, spaces_due, FORWARDING_SECONDS),
         make_process_duty("puller", settings, _find_spaces_to_pull, PULLING_SECONDS),
         Duty(

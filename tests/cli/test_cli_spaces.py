@@ -60,6 +60,7 @@ def test_it_works(cli: Cli) -> None:
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
         "half_life_days": 7, "cost_rate": None, "page_view_days": None,
+        "inactive_contact_days": None, "delivery_days": None, "log_days": None,
         "event_labels": {}, "field_labels": {}, "source_names": {}, "networks": [],
         "answer_phrases": {},
         "limits": {},
@@ -79,11 +80,14 @@ def test_set(cli: Cli, space: Any) -> None:
         "event_label.custom_event_7=a=b",
         "half_life_days=14",
         "page_view_days=400",
+        "inactive_contact_days=100",
+        "delivery_days=30",
+        "log_days=3650",
     )
     labels = {"custom_event_7": "a=b"}
     assert changed == space | {
         "limits": {"track": 9}, "event_labels": labels, "half_life_days": 14,
-        "page_view_days": 400,
+        "page_view_days": 400, "inactive_contact_days": 100, "delivery_days": 30, "log_days": 3650,
     }  # fmt: skip
 
 

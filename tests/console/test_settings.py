@@ -31,7 +31,8 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     given = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
-        "half_life_days": "30", "page_view_days": "400", "ignored_identifiers": "a@b.c",
+        "half_life_days": "30", "page_view_days": "400", "inactive_contact_days": "365",
+        "delivery_days": "90", "log_days": "60", "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
     saved = owner.browser.fill(page, page, **given)
@@ -40,14 +41,15 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
     assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
     assert (after.half_life_days, after.page_view_days) == (30, 400)
+    assert (after.inactive_contact_days, after.delivery_days, after.log_days) == (365, 90, 60)
     assert after.event_labels == {"custom_event_50": "Demo"}
     assert after.field_labels == {"profile_field_1": "Plan"}
     again = owner.browser.fill(page, page)
     assert "Nothing was changed." in again.text
     assert space() == after
-    emptied = {"phone_region": "", "page_view_days": "", "event_label.custom_event_50": ""}
+    emptied = {"phone_region": "", "page_view_days": "", "log_days": "", "event_label.custom_event_50": ""}
     owner.browser.fill(page, page, **emptied)
-    assert (space().phone_region, space().page_view_days) == (None, None)
+    assert (space().phone_region, space().page_view_days, space().log_days) == (None, None, None)
     assert space().event_labels == {}
 
 

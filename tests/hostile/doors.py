@@ -117,7 +117,8 @@ SPACE = Space(
     id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
-    cost_rate=None, page_view_days=None, event_labels={}, field_labels={}, source_names={},
+    cost_rate=None, page_view_days=None, inactive_contact_days=None, delivery_days=None,
+    log_days=None, event_labels={}, field_labels={}, source_names={},
     answer_phrases={}, networks=[],
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)

@@ -82,6 +82,8 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/rereadings.sql::spaces": "likewise where phrases of answers have changed",
     "events/browsing/old_views.sql::spaces_that_forget": "a worker looks where page views are old",
     "events/browsing/old_views.sql::looked_after": "likewise",
+    "privacy/retention.sql::spaces_with_settings": "a worker looks where something may have expired",
+    "privacy/retention.sql::ended_passes": "likewise",
     "attribution/history/revisions.sql::outdated": "a worker looks where something is too old",
     "attribution/history/revisions.sql::begin_era": "a restore is of the whole installation",
     "spaces/reclassifications.sql::spaces": "likewise where names of sources have changed",

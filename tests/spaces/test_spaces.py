@@ -97,6 +97,7 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
         ("limit.track", "-1"), ("limit.track", "1.5"), ("limit.track", "١٢"),
         ("half_life_days", "0"), ("half_life_days", "366"), ("half_life_days", "7.5"),
         ("page_view_days", "29"), ("page_view_days", "3651"), ("page_view_days", "1e3"),
+        ("inactive_contact_days", "99"), ("delivery_days", "29"), ("log_days", "3651"),
         ("half_life_days", ""), ("source_name.x", "facebook"), ("source_name. ", "sms"),
         ("limit.track", "9" * 10), ("colour", "red"), ("id", "1"), ("", ""),
     ],

@@ -25,8 +25,11 @@ RESTORE = queries["restore"]
 """Binds a ContactSplit."""
 
 _FIND_BY_IDEMPOTENCY_KEY, _FIND_BY_ORDER = (
-    queries["find_by_key"].format(key=key)
-    for key in (SQL("known.idempotency_key = k.key"), queries["is_order"])
+    queries["find_by_key"].format(key=key, kind=kind)
+    for key, kind in (
+        (SQL("known.idempotency_key = k.key"), "idempotency_key"),
+        (queries["is_order"], "order_id"),
+    )
 )
 
 DAY_MICROSECONDS = 86_400_000_000

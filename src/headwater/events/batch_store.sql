@@ -3,9 +3,11 @@
 -- 0, and rare updates are one short statement each.
 
 -- name: find_by_key
--- By idempotency key or order. The conditions match two unique indexes of each.
+-- By idempotency key or order, also of events that retention has deleted. The conditions match two unique
+-- indexes of each.
 SELECT k.event_name, k.key, e.id, e.by_browser
-FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
+FROM (SELECT r.event_name, r.key, sha256(convert_to(r.key, 'UTF8')) AS digest
+      FROM json_to_recordset(%(keys)s::json) AS r (event_name text, key text)) k
 CROSS JOIN LATERAL (
     SELECT known.id, false AS by_browser
     FROM events known
@@ -16,6 +18,11 @@ CROSS JOIN LATERAL (
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
       AND {key} AND known.sender = 'browser'
+    UNION ALL
+    SELECT f.event_id, f.by_browser
+    FROM forgotten_keys f
+    WHERE f.space_id = %(space_id)s AND f.event_name = k.event_name AND f.kind = {kind}
+      AND f.digest = k.digest
     OFFSET 0
 ) e;
 

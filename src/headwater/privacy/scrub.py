@@ -45,7 +45,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     connection.execute(_DELETE_HITS, values)
     connection.execute(_DELETE_VISITS, values)
-    _delete_tag_sets(connection, space_id, withdrawn)
+    delete_tag_sets(connection, space_id, withdrawn)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 
 
@@ -93,27 +93,29 @@ def _delete_deliveries(
         connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": ids})
 
 
-def _delete_tag_sets(connection: Connection[Any], space_id: int, withdrawn: list[int]) -> None:
-    if withdrawn:
-        deleted = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": withdrawn})
+def delete_tag_sets(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
+    """Delete those of the tag sets that have neither a touchpoint nor a page view."""
+    if ids:
+        deleted = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": ids})
         forget_tag_sets(connection, space_id, [row[0] for row in deleted])
 
 
-def _clear(statement: str, alias: str, table: str) -> Composed:
+def fill_in_personal_columns(statement: SQL, alias: str, table: str) -> Composed:
+    """Return a statement that clears the personal columns of a table's rows."""
     names = [Identifier(column) for column in list_personal_columns(table)]
     comma = SQL(", ")
-    return queries[statement].format(
+    return statement.format(
         table=Identifier(table),
         cleared=comma.join(SQL("{} = NULL").format(name) for name in names),
         held=comma.join(SQL("{}.{}").format(Identifier(alias), name) for name in names),
     )
 
 
-_CLEAR_CONTACTS = _clear("clear_contacts", "c", "contacts")
-_CLEAR_EVENTS = _clear("clear_rows", "r", "events")
-_CLEAR_TOUCHPOINTS = _clear("clear_rows", "r", "touchpoints")
-_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", "delivery_attempts")
-_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", "deliveries")
+_CLEAR_CONTACTS = fill_in_personal_columns(queries["clear_contacts"], "c", "contacts")
+_CLEAR_EVENTS = fill_in_personal_columns(queries["clear_rows"], "r", "events")
+_CLEAR_TOUCHPOINTS = fill_in_personal_columns(queries["clear_rows"], "r", "touchpoints")
+_CLEAR_ATTEMPTS = fill_in_personal_columns(queries["clear_attempts"], "a", "delivery_attempts")
+_CLEAR_DELIVERIES = fill_in_personal_columns(queries["clear_deliveries"], "d", "deliveries")
 _DELETE_IDENTIFIERS, _DELETE_JOINS, _DELETE_HITS, _DELETE_VISITS = (
     queries["delete_rows"].format(table=Identifier(table))
     for table in ("contact_identifiers", "unsigned_joins", "hits", "visits")

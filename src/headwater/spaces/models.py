@@ -37,6 +37,10 @@ class Space:
     cost_rate: Decimal | None
     page_view_days: int | None
     """The age in days of deleted page views and visits; None keeps them."""
+    inactive_contact_days: int | None
+    """The days without activity after which a contact without conversions is deleted; None keeps them."""
+    delivery_days: int | None
+    log_days: int | None
     event_labels: dict[str, str]
     field_labels: dict[str, str]
     """`profile_field_N` to its label; a slot without one cannot be filtered on."""

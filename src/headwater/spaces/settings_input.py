@@ -22,8 +22,11 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 MAX_TEXT = 255
 MAX_IGNORED = 1000
 MOST_DAYS = 365
-LEAST_VIEW_DAYS, MOST_VIEW_DAYS = 30, 3650
-"""Of page views: one that a browser reports a week late must find its visit."""
+MAX_KEPT_DAYS = 3650
+MIN_KEPT_DAYS = 30
+"""A page view that a browser reports a week late must find its visit."""
+MIN_CONTACT_DAYS = 100
+"""The nightly training of models reads the journeys of 90 full days."""
 MAX_SOURCE_NAMES = 1000
 """Per Space: they are read with every batch."""
 MAX_ANSWER_PHRASES = 200
@@ -206,14 +209,14 @@ def _half_life(value: str) -> int:
     return int(value)
 
 
-def _page_view_days(value: str) -> str:
-    if value and (
-        not re.fullmatch("[0-9]{1,4}", value, re.ASCII) or not LEAST_VIEW_DAYS <= int(value) <= MOST_VIEW_DAYS
-    ):
-        raise ValueError(
-            f"must be a whole number of days from {LEAST_VIEW_DAYS} to {MOST_VIEW_DAYS}, or empty"
-        )
-    return value
+def _kept_days(least: int = MIN_KEPT_DAYS) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        is_number = re.fullmatch("[0-9]{1,4}", value, re.ASCII)
+        if value and (not is_number or not least <= int(value) <= MAX_KEPT_DAYS):
+            raise ValueError(f"must be a whole number of days from {least} to {MAX_KEPT_DAYS}, or empty")
+        return value
+
+    return read
 
 
 SETTINGS: dict[str, Callable[[str], Setting]] = {
@@ -230,7 +233,10 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "ad_consent": _choose_from("granted", "denied", "unknown"),
     "half_life_days": _half_life,
     "cost_rate": _cost_rate,
-    "page_view_days": _page_view_days,
+    "page_view_days": _kept_days(),
+    "inactive_contact_days": _kept_days(MIN_CONTACT_DAYS),
+    "delivery_days": _kept_days(),
+    "log_days": _kept_days(),
 }
 GROUPS: dict[str, tuple[str, ...]] = {"event_label": CUSTOM_EVENTS, "field_label": SLOT_NAMES}
 SOURCE_NAME = "source_name"

@@ -37,6 +37,9 @@ _COLUMNS = (
     "half_life_days",
     "cost_rate",
     "page_view_days",
+    "inactive_contact_days",
+    "delivery_days",
+    "log_days",
 )
 
 

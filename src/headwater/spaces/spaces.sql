@@ -2,7 +2,7 @@
 SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscription,
        s.phone_region, s.ignored_identifiers, s.own_domains, s.excluded_referrers,
        s.heeded_referrers, s.ad_consent, s.half_life_days, trim_scale(s.cost_rate) AS cost_rate,
-       s.page_view_days,
+       s.page_view_days, s.inactive_contact_days, s.delivery_days, s.log_days,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
@@ -42,7 +42,11 @@ UPDATE spaces SET
     ad_consent = coalesce(%(ad_consent)s, ad_consent),
     half_life_days = coalesce(%(half_life_days)s, half_life_days),
     cost_rate = nullif(coalesce(%(cost_rate)s, cost_rate::text), '')::numeric,
-    page_view_days = nullif(coalesce(%(page_view_days)s, page_view_days::text), '')::integer
+    page_view_days = nullif(coalesce(%(page_view_days)s, page_view_days::text), '')::integer,
+    inactive_contact_days =
+        nullif(coalesce(%(inactive_contact_days)s, inactive_contact_days::text), '')::integer,
+    delivery_days = nullif(coalesce(%(delivery_days)s, delivery_days::text), '')::integer,
+    log_days = nullif(coalesce(%(log_days)s, log_days::text), '')::integer
 WHERE id = %(space_id)s;
 
 -- name: put_event_label

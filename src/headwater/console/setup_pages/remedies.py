@@ -47,6 +47,12 @@ _PLACES = {
     FindingKind.FUTURE_EVENTS: (_ORDERS,),
 }
 
+_ALERT_PLACES = {
+    Rule.EVENTS_REJECTED: RemedyPlace("See the reasons", f"/data-quality#{FindingKind.EVENTS_REJECTED}"),
+    Rule.JOINS_REFUSED: RemedyPlace("Change the site's settings", "/sites"),
+    Rule.KEY_EXPIRING: RemedyPlace("Rotate the key", "/keys"),
+}
+
 
 def get_advice(problem: Alert | Finding) -> str:
     """Return advice with pages; the problem's own if no page helps."""
@@ -70,13 +76,6 @@ def find_alert_page(alert: Alert) -> RemedyPlace | None:
     if alert.connection_id is not None or alert.watched_file_id is not None:
         noun = "connection" if alert.watched_file_id is None else "address"
         return RemedyPlace(f"See the {noun}", alert.page)
-    if alert.kind is Rule.EVENTS_REJECTED:
-        kind = FindingKind.EVENTS_REJECTED
-        return RemedyPlace("See the reasons", f"/data-quality#{kind}")
-    if alert.kind is Rule.JOINS_REFUSED:
-        return RemedyPlace("Change the site's settings", "/sites")
-    if alert.kind is Rule.KEY_EXPIRING:
-        return RemedyPlace("Rotate the key", alert.page)
     if alert.kind in OF_FIGURES:
         return RemedyPlace("See the alert", "/alerts")
-    return None
+    return _ALERT_PLACES.get(alert.kind)

@@ -95,7 +95,15 @@ CREATE TABLE spaces (
     half_life_days smallint NOT NULL DEFAULT 7 CHECK (half_life_days BETWEEN 1 AND 365),
     -- Page views older than this many days are deleted; NULL keeps them.
     page_view_days integer
-        CONSTRAINT spaces_page_view_days CHECK (page_view_days BETWEEN 30 AND 3650)
+        CONSTRAINT spaces_page_view_days CHECK (page_view_days BETWEEN 30 AND 3650),
+    -- Likewise contacts without conversions after this many days without activity, what was sent to ad platforms,
+    -- and logs (privacy/retention.py).
+    inactive_contact_days integer
+        CONSTRAINT spaces_inactive_contact_days CHECK (inactive_contact_days BETWEEN 100 AND 3650),
+    delivery_days integer
+        CONSTRAINT spaces_delivery_days CHECK (delivery_days BETWEEN 30 AND 3650),
+    log_days integer
+        CONSTRAINT spaces_log_days CHECK (log_days BETWEEN 30 AND 3650)
 );
 
 -- The row that a Space is locked by. A cluster has `spaces` on every node, where a lock of one row
@@ -573,6 +581,18 @@ CREATE TABLE events (
     amount_confirmed boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
+-- The keys of events that retention has deleted, so that they stay duplicates.
+CREATE TABLE forgotten_keys (
+    space_id bigint NOT NULL,
+    event_name text NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('idempotency_key', 'order_id')),
+    -- SHA-256 of the key, which may name a person.
+    digest bytea NOT NULL CHECK (octet_length(digest) = 32),
+    by_browser boolean NOT NULL,
+    event_id bigint NOT NULL,
+    PRIMARY KEY (space_id, event_name, kind, digest, by_browser)
+);
+
 -- Covers finding a page's events, so that those a filter rules out cost no heap fetch.
 CREATE INDEX events_time ON events (space_id, event_time, id)
     INCLUDE (contact_id, company_id, source_mask, amount, event_name);
@@ -978,6 +998,19 @@ CREATE TABLE page_view_upkeep (
     forgotten_before timestamptz,
     -- When there was nothing left to do.
     looked_at timestamptz NOT NULL
+);
+
+-- The passes over what a Space keeps for a limited time, each from the lowest id to the highest.
+CREATE TABLE retention_passes (
+    space_id bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('contacts', 'deliveries', 'logs')),
+    -- The last row of the pass under way; 0 between passes.
+    after_id bigint NOT NULL DEFAULT 0,
+    -- The time before which rows are deleted, of the latest batch that deleted any.
+    deleted_before timestamptz,
+    -- When the latest pass ended.
+    ended_at timestamptz,
+    PRIMARY KEY (space_id, kind)
 );
 
 

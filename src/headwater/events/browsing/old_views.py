@@ -11,6 +11,7 @@ import structlog
 from psycopg import Connection
 
 from headwater.base.failpoints import failpoint
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.connection import TRANSIENT_ERRORS
 from headwater.database.jobs.duties import Duty
 from headwater.database.queries import Queries, fetch_row
@@ -26,6 +27,11 @@ BATCH_ROWS = 1_000
 TURN_SECONDS = 0.05
 STATEMENT_TIMEOUT = "20s"
 
+expired_rows = make_counter(
+    "headwater_expired_rows",
+    "Rows deleted or cleared because their Space's retention period has passed",
+    kind=("page_views", "contacts", "deliveries", "logs"),
+)
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 log = structlog.get_logger()
@@ -76,6 +82,9 @@ def delete_old_views(
         has_more = batch.delete_expired()
         batch.record_check(_NEVER if has_more else batch.checked_at)
         failpoint("old_views_before_commit")
+    if batch.deleted:
+        expired_rows.labels("page_views").inc(batch.deleted)
+        log.debug("page views forgotten", space_id=space_id, rows=batch.deleted)
     return has_more
 
 
@@ -93,6 +102,7 @@ class _Batch:
         # keeps all rows near it.
         self._as_of: datetime = min(checked_at, waiting_since or checked_at)
         self._forgotten_before: datetime | None = None
+        self.deleted = 0
 
     def delete_expired(self) -> bool:
         """Delete page views, then visits without any. Return whether any row was deleted."""
@@ -106,8 +116,7 @@ class _Batch:
             self._change("delete_clicks", ids=ids, before=before)
             self._change("delete_visits", ids=ids)
             self._change("delete_empty_counts", before=before)
-        if ids:
-            log.debug("page views forgotten", space_id=self._space_id, rows=len(ids))
+        self.deleted = len(ids)
         return bool(ids)
 
     def record_check(self, checked_at: datetime) -> None:

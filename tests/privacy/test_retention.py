@@ -1,0 +1,330 @@
+"""What a Space keeps for a limited time is gone after it, from every column, and nothing else is."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from headwater.database.jobs.connection import connect
+from headwater.events.browsing.old_views import expired_rows
+from headwater.privacy import retention
+from headwater.privacy.columns import COLUMNS, PersonalData
+from headwater.privacy.retention import Kind, delete_expired, make_retention_duty
+from headwater.spaces.locks import try_lock
+from tests.support.canaries import Canaries, places
+from tests.support.factories import Stage, make_stage
+from tests.support.forks import die_at
+from tests.support.pipeline import Stage as Queue
+from tests.support.pipeline import event, page
+from tests.support.reading_fixtures import Api
+
+NOW = datetime(2026, 5, 1, 3, tzinfo=UTC)
+OLD, RECENT = NOW - timedelta(days=101), NOW - timedelta(days=99)
+PROFILE = ("email", "name", "phone", "location", "city", "state", "country", "device_type", "os", "browser",
+           "language")  # fmt: skip
+TAGS = ("account_id", "account_name", "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id",
+        "ad_name", "keyword")  # fmt: skip
+VIEWED = ("event_name", "url", "referrer_host", "country", "device_type", "browser", "os", "language",
+          "campaign")  # fmt: skip
+SAID = ("order_id", "order_name", "checkout_token", "upsell_common_id", "idempotency_key", "event_url",
+        "company_external_id", "user_agent", "ip", "heard_about_us")  # fmt: skip
+OF_OTHERS = {
+    ("inbox", "payload"),  # is processed first
+    ("refused_rows", "reason"), ("refused_rows", "cells"),  # for 14 days in every Space
+    ("companies", "domain"), ("companies", "external_id"), ("companies", "name"), ("chart_notes", "text"),
+    ("order_refunds", "order_id"), ("order_refunds", "main_id"), ("order_refunds", "order_ids"),
+    ("tag_sets", "digest"), ("contact_identifiers", "phone_digits"),  # derived
+}  # fmt: skip
+"""Columns that retention leaves alone, or that hold no text of a row's own."""
+
+
+class Traces:
+    """A person's rows, with a distinct value in every column that can hold something of them."""
+
+    def __init__(self, stage: Stage, at: datetime, event_name: str = "view_content", **columns: Any) -> None:
+        self.of_person, self.of_delivery = Canaries(), Canaries()
+        text, self._stage, self._at = self.of_person.text, stage, at
+        fields = {f"profile_field_{slot}": value for slot, value in self.of_person.slots().items()}
+        self.id = stage.contact(created_at=at, **{name: text(name) for name in PROFILE}, **fields)
+        names = {"first_name": text("first"), "last_name": text("last")}
+        stage.identifier(self.id, "name", text("name"), first_seen_at=at, last_seen_at=at, **names)
+        seen = {"occurred_at": at, "cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
+        ad = {name: text(name) for name in TAGS}
+        url = f"https://shop.example/{text('page')}"
+        stage.touchpoint(self.id, "google_ads", url=url, referrer_host=text("host"), **seen, **ad)
+        said = {name: text(name) for name in SAID}
+        said |= {"cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
+        self.event_id = stage.event(self.id, event_name=event_name, event_time=at, **said, **columns)
+        device = self.of_person.uuid()
+        visit = stage.visit(self.id, started_at=at, last_hit_at=at, device=device)
+        touched = Jsonb({"rule": text("touch")})
+        stage.hit(self.id, visit, occurred_at=at, touch=touched, **{name: text(name) for name in VIEWED})
+        stage.click(self.of_person.uuid(), device)
+        stage.connection.execute(
+            "INSERT INTO unsigned_joins VALUES (%s, %s, %s, %s)", (stage.space_id, text("join"), self.id, at)
+        )
+        self._is_sent()
+
+    def _is_sent(self) -> None:
+        text, stage = self.of_delivery.text, self._stage
+        told = {"request": Jsonb({"user": text("request")}), "answer": text("answer"), "error": text("error")}
+        dedup_id = self.of_person.text("dedup")
+        sent = stage.forwarded(
+            stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._at, **told
+        )
+        stage.attempt(sent, error=text("attempt"), attempted_at=self._at)
+
+
+def leave_logs(stage: Stage, at: datetime) -> Canaries:
+    canaries = Canaries()
+    text = canaries.text
+    headers = Jsonb({"x": text("header")})
+    stage.delivery(received_at=at, headers=headers, body=text("body"), detail=text("detail"),
+                   dedup_key=text("dedup"))  # fmt: skip
+    stage._insert("rejected", {
+        "id": stage._next("receipt_ids"), "kind": "event", "received_at": at, "rejected_at": at,
+        "sender": "api_key", "payload": text("payload"), "reason": "processing_error", "detail": text("why"),
+    })  # fmt: skip
+    stage._insert("segment_names", {"name": text("name"), "reason": "x", "times": 1, "last_day": at.date()},
+                  "name")  # fmt: skip
+    stage._insert("site_refusals", {"site_id": at.day, "reason": "key", "detail": text("key"),
+                                    "noted_at": at}, "site_id")  # fmt: skip
+    alert = stage._insert("alerts", {"rule": "custom", "subject": text("subject"), "title": text("title"),
+                                     "cause": text("cause"), "began": at, "opened_at": at,
+                                     "ended_at": at})  # fmt: skip
+    stage._insert("alert_steps", {"alert_id": alert, "step": "opened", "at": at})
+    return canaries
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection) -> Stage:
+    return make_stage(connection)
+
+
+@pytest.fixture
+def worker(database_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with connect(database_url) as connection:
+        yield connection
+
+
+def keep(stage: Stage, **days: int | None) -> None:
+    for setting, number in {"inactive_contact_days": 100, **days}.items():
+        query = f"UPDATE spaces SET {setting} = %s WHERE id = %s"  # type: ignore[arg-type]
+        stage.connection.execute(query, (number, stage.space_id))
+
+
+@pytest.fixture
+def settle(worker: psycopg.Connection[Any], stage: Stage) -> Callable[..., int]:
+    """Does what is due; returns the number of batches."""
+
+    def run(now: datetime = NOW, limit: int = 2) -> int:
+        batches = 0
+        while delete_expired(worker, stage.space_id, limit, now):
+            batches += 1
+        return batches
+
+    return run
+
+
+def left(stage: Stage, values: list[str]) -> set[str]:
+    return {value for value, found in places(stage, values).items() if found}
+
+
+def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
+    """Canaries in every column: of what has expired none is left, and of the rest all."""
+    gone = Traces(stage, OLD)
+    buyer = Traces(stage, OLD, "purchase", amount=5)
+    payer = Traces(stage, OLD, "add_to_cart", amount=5)
+    current = Traces(stage, RECENT)
+    former_logs, current_logs = leave_logs(stage, OLD), leave_logs(stage, RECENT)
+    planted = places(stage, gone.of_person + gone.of_delivery + former_logs)
+    covered = {column for found in planted.values() for column in found} | OF_OTHERS
+    can_hold = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
+    assert can_hold - covered == set()
+
+    counted = {kind: expired_rows.labels(kind)._value.get() for kind in Kind}
+    keep(stage, delivery_days=100, log_days=100)
+    assert settle() > 3
+    assert left(stage, gone.of_person + gone.of_delivery + former_logs) == set()
+    assert left(stage, buyer.of_delivery + payer.of_delivery) == set()
+    remaining = buyer.of_person + payer.of_person + current.of_person + current.of_delivery + current_logs
+    assert left(stage, remaining) == set(remaining)
+    assert {kind: expired_rows.labels(kind)._value.get() - counted[kind] for kind in Kind} == {
+        "contacts": 1, "deliveries": 2, "logs": 5,
+    }  # fmt: skip
+    assert settle() == 0, "once a day"
+    assert left(stage, remaining) == set(remaining)
+
+
+def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int]) -> None:
+    traces, logs = Traces(stage, OLD), leave_logs(stage, OLD)
+    keep(stage, inactive_contact_days=None)
+    assert settle() == 0
+    everything = traces.of_person + traces.of_delivery + logs
+    assert left(stage, everything) == set(everything)
+
+
+@pytest.mark.parametrize(
+    "activity",
+    [
+        lambda stage, contact: stage.event(contact, event_name="view_content", event_time=RECENT),
+        lambda stage, contact: stage.touchpoint(contact, "sms", occurred_at=RECENT),
+        lambda stage, contact: stage.hit(contact, 1, occurred_at=RECENT),
+        lambda stage, contact: stage.identifier(contact, "trk_token", "t", last_seen_at=RECENT),
+        lambda stage, contact: stage.event(contact, event_name="sign_up", event_time=OLD),
+        lambda stage, contact: stage.forwarded(stage.destination(), stage.event(
+            contact, event_name="view_content", event_time=OLD), status="retrying", finished_at=None),
+        lambda stage, contact: stage._insert("erasures", {"contact_id": contact}),
+    ],
+)  # fmt: skip
+def test_who_stays(
+    stage: Stage, settle: Callable[..., int], activity: Callable[[Stage, int], object]
+) -> None:
+    contact = stage.contact(created_at=OLD)
+    other = stage.contact(created_at=OLD)
+    activity(stage, contact)
+    keep(stage)
+    settle()
+    assert stage.connection.execute(
+        "SELECT id FROM contacts WHERE space_id = %s", (stage.space_id,)
+    ).fetchall() == [(contact,)], other
+
+
+def test_colleagues_of_a_buyer_stay(stage: Stage, settle: Callable[..., int]) -> None:
+    """Credit by company is shared with their touchpoints."""
+    company = stage.company()
+    visitor, buyer = (stage.contact(created_at=OLD, company_id=company) for _ in range(2))
+    stage.touchpoint(visitor, "sms", occurred_at=OLD, company_id=company)
+    stage.event(buyer, event_time=OLD, company_id=company)
+    keep(stage)
+    settle()
+    assert stage.connection.execute(
+        "SELECT count(*) FROM touchpoints WHERE space_id = %s", (stage.space_id,)
+    ).fetchone() == (1,)
+
+
+def test_merged_contacts_go_with_the_survivor(stage: Stage, settle: Callable[..., int]) -> None:
+    survivor = stage.contact(created_at=OLD)
+    stage.contact(created_at=OLD, merged_into=survivor, email="merged@canary.example")
+    keep(stage)
+    settle(limit=1)
+    assert left(stage, ["merged@canary.example"]) == set()
+
+
+def test_what_waits_is_processed_first(stage: Stage, settle: Callable[..., int]) -> None:
+    traces = Traces(stage, OLD)
+    Queue(stage.connection, stage.space_id).put_row("hit", "{}", received=str(NOW - timedelta(days=2)))
+    keep(stage)
+    settle()
+    assert left(stage, traces.of_person) == set(traces.of_person)
+
+
+class TestDuplicates:
+    """A deleted event stays a duplicate of its repetitions."""
+
+    @pytest.mark.parametrize("key", ["idempotency_key", "order_id"])
+    @pytest.mark.parametrize("sender", [lambda item: item, page])
+    def test_its_keys(
+        self, stage: Stage, settle: Callable[..., int], key: str, sender: Callable[[Any], Any]
+    ) -> None:
+        queue = Queue(stage.connection, stage.space_id)
+        moment = int(OLD.timestamp() * 1000)
+        said = {"event_name": "view_content", "event_time": moment, key: "canary-1", "email": "a@b.example"}
+        (first,) = queue.run(sender(event(**said)))
+        stage.connection.execute(
+            "UPDATE contacts SET created_at = %s WHERE space_id = %s", (OLD, stage.space_id)
+        )
+        keep(stage)
+        settle()
+        assert queue.values("events", "id") == []
+        assert left(stage, ["canary-1"]) == set(), "only as a hash"
+        (second,) = queue.run(sender(event(**said)))
+        assert queue.values("events", "id") == []
+        assert queue.rows("duplicates", "id", "reason", "event_id") == [(second, key, first)]
+        (other,) = queue.run(sender(event(**{**said, "event_name": "purchase"})))
+        assert queue.values("events", "id") == [other]
+
+    def test_the_business_still_replaces_a_page(self, stage: Stage, settle: Callable[..., int]) -> None:
+        queue = Queue(stage.connection, stage.space_id)
+        said = {"event_name": "view_content", "event_time": int(OLD.timestamp() * 1000), "trk_token": "t",
+                "idempotency_key": "k"}  # fmt: skip
+        queue.run(page(event(**said)))
+        stage.connection.execute(
+            "UPDATE contacts SET created_at = %s WHERE space_id = %s", (OLD, stage.space_id)
+        )
+        keep(stage)
+        settle()
+        (stored,) = queue.run(event(**said))
+        assert queue.values("events", "id") == [stored]
+
+
+def test_figures_of_conversions_stay(api: Api, settle: Callable[..., int]) -> None:
+    """Reports over the paths that are stored apart, before and after."""
+
+
+def test_killed_anywhere_it_goes_on(
+    database_url: str, stage: Stage, settle: Callable[..., int], worker: psycopg.Connection[Any]
+) -> None:
+    people = [Traces(stage, OLD) for _ in range(5)]
+    keep(stage)
+    assert delete_expired(worker, stage.space_id, 2, NOW)
+    progress = "SELECT after_id, ended_at FROM retention_passes WHERE space_id = %s"
+    assert stage.connection.execute(progress, (stage.space_id,)).fetchone() == (people[1].id, None)
+
+    def work() -> None:
+        with connect(database_url) as other:
+            delete_expired(other, stage.space_id, 2, NOW)
+
+    assert die_at("retention_before_commit", work) == -signal.SIGKILL
+    assert stage.connection.execute(progress, (stage.space_id,)).fetchone() == (people[1].id, None)
+    assert left(stage, people[2].of_person) == set(people[2].of_person)
+    settle()
+    assert left(stage, [value for person in people for value in person.of_person]) == set()
+
+
+def test_two_workers_take_turns(database_url: str, stage: Stage, settle: Callable[..., int]) -> None:
+    Traces(stage, OLD)
+    keep(stage)
+    with connect(database_url) as other, other.transaction():
+        assert try_lock(other, stage.space_id)
+        assert settle() == 0
+    assert settle() > 0
+
+
+def test_another_space_is_left_alone(
+    connection: psycopg.Connection, stage: Stage, settle: Callable[..., int]
+) -> None:
+    other = make_stage(connection)
+    traces, logs = Traces(other, OLD), leave_logs(other, OLD)
+    keep(stage, delivery_days=30, log_days=30)
+    keep(other, delivery_days=30, log_days=30)
+    settle()
+    everything = traces.of_person + traces.of_delivery + logs
+    assert left(other, everything) == set(everything)
+
+
+def test_a_space_is_due_once_a_day(stage: Stage, worker: psycopg.Connection[Any]) -> None:
+    duty = make_retention_duty(0)
+    assert stage.space_id not in duty.waiting(worker)
+    keep(stage, inactive_contact_days=3650)
+    assert stage.space_id in duty.waiting(worker)
+    while duty.attend(worker, stage.space_id):
+        pass
+    assert stage.space_id not in duty.waiting(worker)
+
+
+def test_what_is_stored_does_not_stop_the_worker(
+    stage: Stage, worker: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    keep(stage)
+    monkeypatch.setitem(retention._DELETIONS, Kind.CONTACTS, fail)
+    assert make_retention_duty().attend(worker, stage.space_id) is False
