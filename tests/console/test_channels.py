@@ -65,6 +65,20 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
 
 
+def test_deleted_visits_are_told(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "google_ads", "10")
+    stage.visit(stage.contact(), source_id=stage.source_id("email"), started_at=days_ago(3))
+    pages = [f"/console/spaces/{space_id}", f"/console/spaces/{space_id}/channels"]
+    for page in pages:
+        assert "by this Space's retention" not in owner.browser.get(page).text
+    stage.connection.execute(
+        "INSERT INTO retention_passes (space_id, kind, deleted_before) VALUES (%s, 'contacts', %s)",
+        (space_id, days_ago(5)),
+    )
+    for page in pages:
+        assert "were deleted by this Space's retention" in owner.browser.get(page).text.replace("&#39;", "'")
+
+
 def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> None:
     """Only in a Space that has any, and not with a filter on what visits do not have."""
     order(stage, "google_ads", "10")

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from headwater.attribution.paths.builder import Builder
 from headwater.database.jobs.connection import connect
 from headwater.events.browsing.old_views import expired_rows
 from headwater.privacy import retention
@@ -22,7 +23,7 @@ from tests.support.factories import Stage, make_stage
 from tests.support.forks import die_at
 from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import event, page
-from tests.support.reading_fixtures import Api
+from tests.support.reading_fixtures import RANGE, Api
 
 NOW = datetime(2026, 5, 1, 3, tzinfo=UTC)
 OLD, RECENT = NOW - timedelta(days=101), NOW - timedelta(days=99)
@@ -103,11 +104,6 @@ def leave_logs(stage: Stage, at: datetime) -> Canaries:
 
 
 @pytest.fixture
-def stage(connection: psycopg.Connection) -> Stage:
-    return make_stage(connection)
-
-
-@pytest.fixture
 def worker(database_url: str) -> Iterator[psycopg.Connection[Any]]:
     with connect(database_url) as connection:
         yield connection
@@ -180,7 +176,7 @@ def test_nothing_is_deleted_by_default(stage: Stage, settle: Callable[..., int])
         lambda stage, contact: stage.event(contact, event_name="sign_up", event_time=OLD),
         lambda stage, contact: stage.forwarded(stage.destination(), stage.event(
             contact, event_name="view_content", event_time=OLD), status="retrying", finished_at=None),
-        lambda stage, contact: stage._insert("erasures", {"contact_id": contact}),
+        lambda stage, contact: stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0}),
     ],
 )  # fmt: skip
 def test_who_stays(
@@ -264,8 +260,59 @@ class TestDuplicates:
         assert queue.values("events", "id") == [stored]
 
 
-def test_figures_of_conversions_stay(api: Api, settle: Callable[..., int]) -> None:
-    """Reports over the paths that are stored apart, before and after."""
+@pytest.mark.parametrize("is_built", [False, True])
+def test_figures_of_conversions_stay(
+    api: Api, stage: Stage, settle: Callable[..., int], worker: psycopg.Connection[Any], is_built: bool
+) -> None:
+    """With and without paths stored by day; only events without conversions leave a report of them."""
+    people = [(OLD, "view_content", None), (OLD, "purchase", 80), (OLD, "sign_up", None),
+              (OLD, "add_to_cart", 5), (RECENT, "view_content", None)]  # fmt: skip
+    for at, name, amount in people:
+        contact = stage.contact(created_at=at)
+        visit = stage.visit(contact, started_at=at, last_hit_at=at, source_id=stage.source_id("sms"))
+        stage.hit(contact, visit, occurred_at=at)
+        stage.touchpoint(contact, "sms", occurred_at=at)
+        stage.event(contact, event_name=name, event_time=at, amount=amount)
+    measures = ["credited_revenue", "credited_conversions", "orders", "revenue", "share"]
+
+    def ask(**params: Any) -> dict[str, Any]:
+        asked = {"measures": measures, "group_by": "source", **RANGE, **params}
+        answer = api.get("/reports", params=asked)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    builder = Builder()
+
+    def build() -> None:
+        if is_built:
+            while builder.build_next(worker, stage.space_id):
+                pass
+            assert stage.connection.execute(
+                "SELECT count(*) > 0 FROM path_segments WHERE space_id = %s", (stage.space_id,)
+            ).fetchone() == (True,)
+
+    stage.connection.execute(
+        "INSERT INTO pending_paths (space_id, day, event_id, changed_at)"
+        " SELECT space_id, event_time::date, id, now() - interval '1 hour' FROM events WHERE space_id = %s",
+        (stage.space_id,),
+    )
+    build()
+    before, steps = ask(), ask(event_names="view_content", measures="events", group_by="none")
+    visits = ask(measures="visits", group_by="none")
+    keep(stage)
+    settle()
+    build()
+    after = ask()
+    assert (after["rows"], after["totals"]) == (before["rows"], before["totals"])
+    assert after["rows"] != []
+    assert steps["totals"] == {"events": 2}
+    assert ask(event_names="view_content", measures="events", group_by="none")["totals"] == {"events": 1}
+    told = ask(measures="visits", group_by="none")
+    assert (visits["totals"]["visits"], told["totals"]["visits"]) == (5, 4)
+    assert visits["visits"]["deleted_before"] is None
+    assert told["visits"]["deleted_before"] == "2026-01-21 03:00:00", "the reader is told so"
+    later = ask(measures="visits", group_by="none", start_date="2026-02-01 00:00:00")
+    assert later["visits"]["deleted_before"] is None
 
 
 def test_killed_anywhere_it_goes_on(

@@ -78,7 +78,9 @@ def test_it_works(world: tuple[Api, Pipeline]) -> None:
     assert answer["totals"] == {"visits": 5, "conversion_rate": 0.2, "share": 1}
     assert answer["overall"] == answer["totals"]
     assert answer["unattributed"]["visits"] == 0
-    assert answer["visits"] == {"bot_views": 0, "conversions_without_visit": 0.5}
+    assert answer["visits"] == {
+        "bot_views": 0, "conversions_without_visit": 0.5, "deleted_before": None,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,9 @@ def test_bots_are_counted_by_the_time_they_came(world: tuple[Api, Pipeline]) -> 
     stage.process()
     days = {"start_date": "2025-10-07 00:00:00", "end_date": "2025-10-07 23:59:59"}
     answer = report(api, **days)
-    assert answer["visits"] == {"bot_views": 4, "conversions_without_visit": None}
+    assert answer["visits"] == {
+        "bot_views": 4, "conversions_without_visit": None, "deleted_before": None,
+    }  # fmt: skip
     assert answer["totals"]["visits"] == 0
     assert report(api, "events")["visits"] is None
 

@@ -1291,6 +1291,8 @@ export type ReportVisits = {
   bot_views: number;
   /** Their share; by the first of several models. */
   conversions_without_visit: number | null;
+  /** Earlier visits of the periods are deleted, of all or of some people. */
+  deleted_before: string | null;
 };
 
 export type ChannelChange = {

@@ -1619,6 +1619,8 @@ class ReportVisits(TypedDict):
     """Page views by known bots, which are left out."""
     conversions_without_visit: float | None
     """Their share; by the first of several models."""
+    deleted_before: str | None
+    """Earlier visits of the periods are deleted, of all or of some people."""
 
 
 class ChannelChange(TypedDict):

@@ -29,7 +29,7 @@ from headwater.reports.engine.report_reader import ReportReader, open_reader, ru
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
-from headwater.reports.engine.visits import count_bot_views, load_visits
+from headwater.reports.engine.visits import fetch_visit_facts, load_visits
 from headwater.reports.query import (
     OF_VISITS,
     DateTimeSpan,
@@ -113,6 +113,8 @@ class CountedVisits:
     """The share of conversions, by the first model, whose credited touch is of no visit. None without
     conversions or conversion rate.
     """
+    deleted_before: datetime | None
+    """On the Space's clock; None if all visits of the period and of the compared one are kept."""
 
 
 def make_row(
@@ -282,7 +284,7 @@ async def _make_report(
         currency=reader.currency,
         completeness=completeness,
         trained_model=planned.plan.scope.trained_model,
-        visits=await _count_visits(reader, planned, current),
+        visits=await _count_visits(reader, planned, current, (compared_span or span).start),
         snapshot=str(
             make_snapshot(
                 present_state, planned.plan.scope, reader.space, reader.currency, current.event_count
@@ -292,13 +294,18 @@ async def _make_report(
 
 
 async def _count_visits(
-    reader: ReportReader, planned: PeriodPlan, current: PeriodSums
+    reader: ReportReader, planned: PeriodPlan, current: PeriodSums, start: datetime
 ) -> CountedVisits | None:
+    """`start` is that of the earlier period."""
     if not planned.plan.needs(*OF_VISITS):
         return None
-    bot_views = await count_bot_views(reader.connection, reader.space.id, planned.plan.scope.period)
+    period = planned.plan.scope.period
+    bot_views, deleted_before = await fetch_visit_facts(reader.connection, reader.space.id, period)
+    if deleted_before is not None:
+        deleted_before = deleted_before.astimezone(reader.space.zone).replace(tzinfo=None)
+        deleted_before = deleted_before if deleted_before > start else None
     is_rated = planned.plan.needs(Measure.CONVERSION_RATE)
-    return CountedVisits(bot_views, current.unvisited_share if is_rated else None)
+    return CountedVisits(bot_views, current.unvisited_share if is_rated else None, deleted_before)
 
 
 async def name_keys(

@@ -32,11 +32,15 @@ async def fetch_visit_tag_sets(connection: AsyncConnection, space_id: int) -> In
     return np.array(ids, dtype=np.int64)
 
 
-async def count_bot_views(connection: AsyncConnection, space_id: int, seconds: range) -> int:
-    """Count page views by bots in the quarters of an hour that begin in a period."""
+async def fetch_visit_facts(
+    connection: AsyncConnection, space_id: int, seconds: range
+) -> tuple[int, datetime | None]:
+    """Return the page views by bots in the quarters of an hour that begin in a period, and the time before
+    which visits were deleted.
+    """
     values = {"space_id": space_id, "start": _instant(seconds.start), "end": _instant(seconds.stop)}
-    (views,) = await fetch_one(connection, queries["bot_views"], values)
-    return views
+    views, deleted_before = await fetch_one(connection, queries["visit_facts"], values)
+    return views, deleted_before
 
 
 async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) -> list[BatchSums]:

@@ -36,6 +36,11 @@ CROSS JOIN LATERAL (
 SELECT coalesce(array_agg(g.id ORDER BY g.id), '{}') FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.by_hit;
 
--- name: bot_views
-SELECT coalesce(sum(b.views), 0)::bigint FROM bot_views b
+-- name: visit_facts
+-- Page views by bots, and the time before which retention deletes visits of all or of some people.
+SELECT coalesce(sum(b.views), 0)::bigint,
+       greatest((SELECT k.forgotten_before FROM page_view_upkeep k WHERE k.space_id = %(space_id)s),
+                (SELECT p.deleted_before FROM retention_passes p
+                 WHERE p.space_id = %(space_id)s AND p.kind = 'contacts'))
+FROM bot_views b
 WHERE b.space_id = %(space_id)s AND b.quarter >= %(start)s AND b.quarter < %(end)s;

@@ -16,7 +16,14 @@ from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMET
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.reports.engine.completeness import Completeness
-from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_reports
+from headwater.reports.engine.report import (
+    CountedVisits,
+    GroupKey,
+    ReportResult,
+    ReportRow,
+    Unattributed,
+    query_reports,
+)
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     BY_MODEL,
@@ -222,6 +229,9 @@ class ReportVisits(Struct, frozen=True):
     conversions_without_visit: Annotated[
         float | None, Meta(description="Their share; by the first of several models.")
     ]
+    deleted_before: Annotated[
+        str | None, Meta(description="Earlier visits of the periods are deleted, of all or of some people.")
+    ]
 
 
 class Report(Struct, frozen=True):
@@ -297,8 +307,14 @@ def answer_report(
         snapshot=report.snapshot,
         completeness=report.completeness and _completeness(report.completeness),
         trained_model=report.trained_model and cite(report.trained_model),
-        visits=report.visits and ReportVisits(report.visits.bot_views, number(report.visits.unvisited_share)),
+        visits=report.visits and _answer_visits(report.visits),
         channel_changes=answer_channel_changes(by_channel),
+    )
+
+
+def _answer_visits(visits: CountedVisits) -> ReportVisits:
+    return ReportVisits(
+        visits.bot_views, number(visits.unvisited_share), format_moment(visits.deleted_before)
     )
 
 
