@@ -16,7 +16,7 @@ from headwater.database.jobs.connection import connect
 from headwater.events.browsing.old_views import expired_rows
 from headwater.privacy import retention
 from headwater.privacy.columns import COLUMNS, PersonalData
-from headwater.privacy.retention import Kind, delete_expired, make_retention_duty
+from headwater.privacy.retention import RetentionKind, delete_expired, make_retention_duty
 from headwater.spaces.locks import try_lock
 from tests.support.canaries import Canaries, places
 from tests.support.factories import Stage, make_stage
@@ -144,14 +144,14 @@ def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
     can_hold = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
     assert can_hold - covered == set()
 
-    counted = {kind: expired_rows.labels(kind)._value.get() for kind in Kind}
+    counted = {kind: expired_rows.labels(kind)._value.get() for kind in RetentionKind}
     keep(stage, delivery_days=100, log_days=100)
     assert settle() > 3
     assert left(stage, gone.of_person + gone.of_delivery + former_logs) == set()
     assert left(stage, buyer.of_delivery + payer.of_delivery) == set()
     remaining = buyer.of_person + payer.of_person + current.of_person + current.of_delivery + current_logs
     assert left(stage, remaining) == set(remaining)
-    assert {kind: expired_rows.labels(kind)._value.get() - counted[kind] for kind in Kind} == {
+    assert {kind: expired_rows.labels(kind)._value.get() - counted[kind] for kind in RetentionKind} == {
         "contacts": 1, "deliveries": 2, "logs": 5,
     }  # fmt: skip
     assert settle() == 0, "once a day"
@@ -211,6 +211,27 @@ def test_merged_contacts_go_with_the_survivor(stage: Stage, settle: Callable[...
     keep(stage)
     settle(limit=1)
     assert left(stage, ["merged@canary.example"]) == set()
+
+
+def test_an_erased_contact_keeps_its_row_for_the_journal(stage: Stage, settle: Callable[..., int]) -> None:
+    survivor = stage.contact(created_at=OLD)
+    merged = stage.contact(created_at=OLD, merged_into=survivor)
+    stage.event(survivor, event_name="view_content", event_time=OLD, event_url="https://canary.example/")
+    stage._insert("erasures", {"contact_id": merged, "receipt_mark": 0, "erased_at": OLD})
+    keep(stage)
+
+    def deleted() -> float:
+        return expired_rows.labels("contacts")._value.get()
+
+    before = deleted()
+    settle(limit=10)
+    assert left(stage, ["canary.example"]) == set()
+    assert stage.connection.execute(
+        "SELECT id FROM contacts WHERE space_id = %s ORDER BY id", (stage.space_id,)
+    ).fetchall() == [(survivor,), (merged,)]
+    assert deleted() - before == 1
+    settle(NOW + timedelta(days=2))
+    assert deleted() - before == 1
 
 
 def test_what_waits_is_processed_first(stage: Stage, settle: Callable[..., int]) -> None:
@@ -373,5 +394,5 @@ def test_what_is_stored_does_not_stop_the_worker(
         raise ValueError
 
     keep(stage)
-    monkeypatch.setitem(retention._DELETIONS, Kind.CONTACTS, fail)
+    monkeypatch.setitem(retention._DELETIONS, RetentionKind.CONTACTS, fail)
     assert make_retention_duty().attend(worker, stage.space_id) is False

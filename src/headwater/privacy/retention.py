@@ -41,7 +41,7 @@ STATEMENT_TIMEOUT = "20s"
 log = structlog.get_logger()
 
 
-class Kind(StrEnum):
+class RetentionKind(StrEnum):
     CONTACTS = "contacts"
     DELIVERIES = "deliveries"
     LOGS = "logs"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 class _Pass(NamedTuple):
     """The next batch of a pass. `before` is the time before which rows are deleted."""
 
-    kind: Kind
+    kind: RetentionKind
     after_id: int
     before: datetime
 
@@ -87,7 +87,7 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     ended: dict[int, set[str]] = {}
     for space_id, kind in connection.execute(queries["ended_passes"], values):
         ended.setdefault(space_id, set()).add(kind)
-    return [space_id for space_id in sorted(spaces) if len(ended.get(space_id, ())) < len(Kind)]
+    return [space_id for space_id in sorted(spaces) if len(ended.get(space_id, ())) < len(RetentionKind)]
 
 
 def delete_expired(
@@ -128,7 +128,7 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
     as_of = min(moment, waiting_since or moment)
     rows = connection.execute(queries["passes"], {"space_id": space_id}).fetchall()
     passes: Mapping[str, tuple[int, datetime | None]] = {kind: (after, ended) for kind, after, ended in rows}
-    for kind, days in zip(Kind, days_by_kind, strict=True):
+    for kind, days in zip(RetentionKind, days_by_kind, strict=True):
         after_id, ended_at = passes.get(kind, (0, None))
         if ended_at is not None and ended_at > moment - PASS_INTERVAL:
             continue
@@ -143,9 +143,16 @@ def _delete_contacts(connection: Connection[Any], space_id: int, due: _Pass, lim
     values = {"space_id": space_id, "after_id": due.after_id, "before": due.before, "most": limit}
     values |= {"steps": list(STEP_EVENTS)}
     walked = connection.execute(queries["walk_contacts"], values).fetchall()
-    inactive = [contact_id for contact_id, is_inactive in walked if is_inactive]
+    inactive = {contact_id for contact_id, is_inactive in walked if is_inactive}
+    erased: list[int] = []
     if inactive:
-        _delete_group(connection, space_id, inactive)
+        values = {"space_id": space_id, "ids": sorted(inactive)}
+        for contact_id, waits, has_rows in connection.execute(queries["erased"], values).fetchall():
+            erased.append(contact_id)
+            if waits or not has_rows:
+                inactive.discard(contact_id)
+    if inactive:
+        _delete_group(connection, space_id, sorted(inactive), erased)
     if len(walked) == limit:
         return _Result(len(inactive), walked[-1][0])
     _delete_unused_tag_sets(connection, space_id)
@@ -162,7 +169,7 @@ def _delete_unused_tag_sets(connection: Connection[Any], space_id: int) -> None:
         log.warning("unused tag sets left alone", space_id=space_id)
 
 
-def _delete_group(connection: Connection[Any], space_id: int, inactive: list[int]) -> None:
+def _delete_group(connection: Connection[Any], space_id: int, inactive: list[int], erased: list[int]) -> None:
     """Delete contacts and those merged into them, with everything of them. The keys of their events stay
     duplicates, and reports can explain what has changed.
     """
@@ -177,7 +184,7 @@ def _delete_group(connection: Connection[Any], space_id: int, inactive: list[int
     keep_events(connection, space_id, events, ChangeCause.DELETIONS)
     keep_touchpoints(connection, space_id, touchpoints, ChangeCause.WITHDRAWN_TOUCHES)
     note_events(connection, space_id, list({*events, *fetch_ids("colleagues_events", group=group)}))
-    values = {"space_id": space_id, "group": group, "event_ids": events}
+    values = {"space_id": space_id, "group": group, "event_ids": events, "erased": erased}
     for statement in _DELETIONS_OF_GROUP:
         connection.execute(statement, values)
     connection.execute(queries["delete_contacts"], values)
@@ -222,4 +229,8 @@ _LOGS = (
     "delete_site_refusals",
     "delete_alerts",
 )
-_DELETIONS = {Kind.CONTACTS: _delete_contacts, Kind.DELIVERIES: _clear_deliveries, Kind.LOGS: _delete_logs}
+_DELETIONS = {
+    RetentionKind.CONTACTS: _delete_contacts,
+    RetentionKind.DELIVERIES: _clear_deliveries,
+    RetentionKind.LOGS: _delete_logs,
+}

@@ -57,14 +57,22 @@ SELECT w.id,
            SELECT FROM events e
            JOIN deliveries d ON d.space_id = %(space_id)s AND d.event_id = e.id
            WHERE e.space_id = %(space_id)s AND e.contact_id = w.id AND d.status IN ('queued', 'retrying'))
-       AND NOT EXISTS (
-           SELECT FROM erasures x
-           WHERE x.space_id = %(space_id)s AND x.contact_id = w.id AND x.erased_at IS NULL)
 FROM (SELECT c.id, c.merged_into, c.created_at, c.company_id
       FROM contacts c
       WHERE c.space_id = %(space_id)s AND c.id > %(after_id)s
       ORDER BY c.id LIMIT %(most)s) w
 ORDER BY w.id;
+
+-- name: erased
+-- Which of the contacts have an erasure, alone or of one merged into them: whether one waits, and whether anything
+-- is left to delete.
+SELECT g.id, bool_or(x.erased_at IS NULL),
+       EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.contact_id = g.id)
+       OR EXISTS (SELECT FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.contact_id = g.id)
+FROM unnest(%(ids)s::bigint[]) AS g (id)
+JOIN contacts n ON n.space_id = %(space_id)s AND (n.id = g.id OR n.merged_into = g.id)
+JOIN erasures x ON x.space_id = %(space_id)s AND x.contact_id = n.id
+GROUP BY g.id;
 
 -- name: groups
 -- Contacts and those merged into them.
@@ -120,7 +128,11 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.d
 DELETE FROM {table} r WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: delete_contacts
-DELETE FROM contacts c WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
+-- Not those of an erased person: the journal of erasures lists them from their rows, which are empty.
+DELETE FROM contacts c
+WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[])
+  AND c.id <> ALL(%(erased)s::bigint[])
+  AND (c.merged_into IS NULL OR c.merged_into <> ALL(%(erased)s::bigint[]));
 
 -- name: unused_tag_sets
 -- Tag sets that deleted contacts may have left. This reads all of the Space, in indexes.
