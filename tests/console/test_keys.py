@@ -12,9 +12,10 @@ import pytest
 from headwater.console.forms import form_token
 from headwater.console.keys import SCOPE_DESCRIPTIONS
 from headwater.spaces.accounts.roles import Role
-from headwater.spaces.keys import SCOPES
+from headwater.spaces.keys import SCOPES, list_keys
 from tests.conftest import API, Running
 from tests.console.conftest import Person
+from tests.support.accounts import Accounts
 from tests.support.waiting import wait_until
 
 
@@ -46,25 +47,28 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     wait_until(lambda: status(console, key) == 401)
 
 
-def test_a_key_is_rotated_and_bound_to_addresses(owner: Person, console: Running, space_id: int) -> None:
+def test_a_key_is_rotated_and_bound_to_addresses(
+    owner: Person, console: Running, accounts: Accounts, space_id: int
+) -> None:
     page = make_page(space_id)
     made = owner.browser.fill(page, f"{page}/create", name="Shop", expires="90d")
     old = key_on(made.text)
+    (first,) = accounts.run(lambda c: list_keys(c, space_id))
     form = owner.browser.form(page, f"{page}/rotate")
-    rotated = owner.browser.send(form, overlap="7d")
+    rotated = owner.browser.send(form, key=str(first.id), overlap="7d")
     new = key_on(rotated.text)
     assert "Your new key: Shop" in rotated.text
     assert "The old key works until" in rotated.text
     assert "never used" in rotated.text
     wait_until(lambda: {status(console, old), status(console, new)} <= {200, 429})
-    again = owner.browser.send(form, overlap="7d")
+    again = owner.browser.send(form, key=str(first.id), overlap="7d")
     assert again.status_code == 409
     assert "already replaced" in again.text
-    (number,) = {dict(form.fields)["key"] for form in owner.browser.forms(page)
-                 if form.action == f"{page}/rotate"}  # fmt: skip
-    refused = owner.browser.fill(page, f"{page}/restrict", holding={"key": number}, addresses="10.1.1.1/8")
+    (successor,) = accounts.run(lambda c: list_keys(c, space_id))[1:]
+    values = {"key": str(successor.id)}
+    refused = owner.browser.fill(page, f"{page}/restrict", **values, addresses="10.1.1.1/8")
     assert (refused.status_code, "host bits" in refused.text) == (422, True)
-    owner.browser.fill(page, f"{page}/restrict", holding={"key": number}, addresses="203.0.113.0/24")
+    owner.browser.fill(page, f"{page}/restrict", **values, addresses="203.0.113.0/24")
     wait_until(lambda: status(console, new, "198.51.100.7") == 403)
     assert status(console, new, "203.0.113.5") == 200
     assert status(console, new, "203.0.113.5, 198.51.100.7") == 403, "the proxy appended the last"

@@ -15,6 +15,7 @@ TRUSTED: Mapping[str, str] = {
     "alerts/reported_figures.py": "figures of ours",
     "operations/backups/": "files that we wrote, which the operator names",
     "events/browsing/views.py build_stored_view": "a column that we wrote",
+    "spaces/access.py Caller.locate": "an address that the reader of clients' addresses has written",
     "cli/": "typed by the operator, or a row of ours",
     "demo/": "our own service's answers",
     "console/people_pages/": "rows that we wrote",
