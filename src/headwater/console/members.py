@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
@@ -24,7 +25,7 @@ from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
 from headwater.spaces.accounts.roles import Permission, Role, managing
-from headwater.spaces.keys import list_keys, revoke_keys_made_by
+from headwater.spaces.keys import ApiKey, list_keys, revoke_keys_made_by
 
 ROUTES = SpacePages("/members")
 
@@ -116,13 +117,19 @@ async def _fetch_member(visit: PageVisit) -> Member:
     return member
 
 
+def _describe_key(key: ApiKey, zone: ZoneInfo) -> str:
+    if key.last_used_at is None:
+        return f"{key.name} (never used)"
+    return f"{key.name} (last used {key.last_used_at.astimezone(zone):%d %b %Y})"
+
+
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     rows = await members.list_members(visit.connection, visit.space.id)
     offers = await invitations.list_invitations(visit.connection, visit.space.id)
     keys: dict[int | None, list[str]] = {}
     for key in await list_keys(visit.connection, visit.space.id):
         if key.find_end(datetime.now(UTC)) is None:
-            keys.setdefault(key.made_by, []).append(key.name)
+            keys.setdefault(key.made_by, []).append(_describe_key(key, visit.space.zone))
     common: dict[str, Any] = {
         "members": [
             {
