@@ -211,7 +211,7 @@ def test_removal_offers_to_revoke_the_keys_they_made(
     keys_page = f"/console/spaces/{space_id}/keys"
     other.browser.fill(keys_page, f"{keys_page}/create", name="Their shop")
     page = make_page(space_id)
-    assert "Their shop" in owner.browser.get(page).text
+    assert "Their shop (never used)" in owner.browser.get(page).text
     chosen = {"revoke_keys": "yes"} if revoke else {}
     owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)}, **chosen)
     made = [key for key in accounts.run(lambda c: list_keys(c, space_id)) if key.made_by]
