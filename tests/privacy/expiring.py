@@ -69,7 +69,7 @@ def leave_logs(stage: Stage, at: datetime) -> Canaries:
         "id": stage._next("receipt_ids"), "kind": "event", "received_at": at, "rejected_at": at,
         "sender": "api_key", "payload": text("payload"), "reason": "processing_error", "detail": text("why"),
     })  # fmt: skip
-    stage._insert("segment_names", {"name": text("name"), "reason": "x", "times": 1, "last_day": at.date()},
+    stage._insert("ignored_names", {"name": text("name"), "reason": "x", "times": 1, "last_day": at.date()},
                   "name")  # fmt: skip
     stage._insert("site_refusals", {"site_id": at.day, "reason": "key", "detail": text("key"),
                                     "noted_at": at}, "site_id")  # fmt: skip

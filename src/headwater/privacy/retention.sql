@@ -174,7 +174,7 @@ WHERE q.space_id = %(space_id)s AND q.id = ANY(ARRAY(
     ORDER BY o.id LIMIT %(most)s));
 
 -- name: delete_ignored_names
-DELETE FROM segment_names n
+DELETE FROM ignored_names n
 WHERE n.space_id = %(space_id)s AND n.last_day < (%(before)s::timestamptz AT TIME ZONE 'UTC')::date;
 
 -- name: delete_site_refusals
