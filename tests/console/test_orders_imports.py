@@ -318,3 +318,21 @@ def test_another_spaces_import(
         theirs = path.replace(f"/spaces/{desk.space_id}/", f"/spaces/{elsewhere}/")
         assert number in theirs
         assert stranger.browser.get(theirs).status_code == 404
+
+
+def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
+    row = {"Id": "1", "Name": "#1", "Email": "ada@example.com", "Financial Status": "partially_refunded",
+           "Created at": "2026-05-13 11:00:00 +0200", "Total": "12.50", "Refunded Amount": "2.50",
+           "Landing Site": "/?utm_source=newsletter&utm_medium=email"}  # fmt: skip
+    rows = [row, row | {"Id": "2", "Landing Site": ""}, row | {"Id": "3", "Financial Status": "pending"}]
+    content = "\n".join(",".join(cells) for cells in (row, *(each.values() for each in rows)))
+    here = desk.begin(content, kind="orders")
+    assert "Shopify&#39;s export of orders" in desk.browser.get(here).text
+    checked = desk.check(here).text
+    sources = re.compile(r"1</data> . <bdi>email<.*1</data> . no source known", re.DOTALL)
+    assert sources.search(checked)
+    assert "The order is not paid." in checked
+    assert re.search(r'data-label="refunded"><bdi>2.5<', checked)
+    finished = desk.start(here).text
+    assert sources.search(finished)
+    assert sorted(str(amount) for _, amount, _, _ in desk.events()) == ["-2.5000"] * 2 + ["12.5000"] * 2

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
+from headwater.http.errors import Invalid
 from headwater.intake.imports.formats.amounts import DecimalsSurvey
 from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, detect_delimiter
 from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
@@ -11,9 +13,13 @@ from headwater.intake.imports.formats.files import LONGEST_ROW
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.formats.times import DatesSurvey
 from headwater.intake.imports.formats.totals import is_total_label, names_total
+from headwater.intake.imports.orders.layouts import map_columns, recognize_layout
+from headwater.intake.imports.orders.records import read as read_order
 from headwater.intake.imports.spend import find_table
 from headwater.intake.imports.spend_rows import refuse_other_rows
 from tests.hostile.growth import Door
+
+NOW = 1_800_000_000.0
 
 
 def _written(text: str) -> None:
@@ -43,7 +49,20 @@ def _table(text: str) -> None:
             refuse_other_rows(table.recognition, table.fields, table.rows)
 
 
+def _order(text: str) -> None:
+    """The cells of an order in which an exporter writes several values."""
+    values: dict[str, Any] = {
+        "order_id": "1", "event_time": "2026-05-13T10:00:00Z", "amount": 5, "email": "ada@example.com",
+        "note_attributes": text, "refunds": text, "tags": text, "channel": text,
+    }  # fmt: skip
+    with suppress(Invalid):
+        read_order(values, NOW)
+    with suppress(UnreadableError):
+        map_columns([text], recognize_layout([text]))
+
+
 IMPORT_DOORS = [
+    Door("imports.order", _order, LONGEST_ROW),
     Door("imports.spend", _table, HEAD_BYTES),
     Door("imports.delimiter", detect_delimiter, HEAD_BYTES),
     Door("imports.encoding", _encoded, HEAD_BYTES),

@@ -41,9 +41,10 @@ TRAINED_MODEL = {"name": "May", "event_name": "purchase", "start_date": "2026-05
 
 SPEND_CONNECTION = {"platform": "meta", "settings": {"ad_account_id": "1"}, "secrets": {"access_token": "x"}}
 
-IMPORTS = ("events", "contacts", "touchpoints", "spend", "ads")
+IMPORTS = ("events", "orders", "contacts", "touchpoints", "spend", "ads")
 FILES = {
     "event": "event_name,email\npurchase,ada@example.com\n",
+    "order": "order_id,event_time,amount,email\n1,2026-05-13,5,ada@example.com\n",
     "contact": "email\nada@example.com\n",
     "touchpoint": "email,occurred_at,source\nada@example.com,2026-05-13,direct\n",
     "spend": "date,platform,amount,currency\n2026-05-13,google,1,EUR\n",

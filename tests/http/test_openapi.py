@@ -20,7 +20,7 @@ API = "/public-api/v1"
 LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 
 FILES = {
-    "create_event_import", "create_contact_import", "create_touchpoint_import",
+    "create_event_import", "create_order_import", "create_contact_import", "create_touchpoint_import",
     "create_spend_import", "create_ad_import",
 }  # fmt: skip
 """Operations whose body is a file."""

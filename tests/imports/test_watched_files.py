@@ -149,7 +149,7 @@ def test_other_kinds(watching: Watching) -> None:
         ({"address": "file:///../x.csv"}, "address"),
         ({"address": "file:////etc/passwd"}, "address"),
         ({"address": "file:///folder/"}, "address"),
-        ({"address": URL, "kind": "orders"}, "kind"),
+        ({"address": URL, "kind": "order"}, "kind"),
         ({"address": URL, "name": ""}, "name"),
         ({"address": URL, "settings": []}, "settings"),
         ({"address": URL, "settings": {"currency": "euro"}}, "settings.currency"),

@@ -43,7 +43,7 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
     options = ("--timezone", "Europe/Berlin")
     assert importer.run("spend", file, *options) == {
         "rows": 2, "stored": 2, "refused": 0, "rows_done_before": 0, "dry_run": False,
-        "finished_before": None, "refused_file": None,
+        "finished_before": None, "reasons": {}, "refused_file": None,
     }  # fmt: skip
     of_google = ("google", "1234567890", "4711", "8", "9", "EUR")
     as_of = "2026-05-28 20:26:40+00"

@@ -127,7 +127,7 @@ def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
         "export_schedule": [schedule_id],
         **{
             f"{kind}_import": [stage.imported(kind, name=tag)]
-            for kind in ("events", "contacts", "touchpoints", "spend", "ads")
+            for kind in ("events", "orders", "contacts", "touchpoints", "spend", "ads")
         },
     }
 

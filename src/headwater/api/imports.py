@@ -129,6 +129,7 @@ def _status(kind: str, one: str, scope: Scope) -> Operation:
 
 _SUBJECTS: tuple[tuple[str, str, Scope], ...] = (
     ("events", "event", "events:write"),
+    ("orders", "order", "events:write"),
     ("contacts", "contact", "contacts:write"),
     ("touchpoints", "touchpoint", "events:write"),
     ("spend", "spend", "spend:write"),

@@ -27,6 +27,7 @@ StateChange = Callable[[AsyncConnection, int, int], Awaitable[WatchedFileRow]]
 
 _SCOPES: dict[str, Scope] = {
     "events": "events:write",
+    "orders": "events:write",
     "touchpoints": "events:write",
     "contacts": "contacts:write",
     "ads": "events:write",

@@ -1,4 +1,4 @@
-"""`headwater import …`: events, touchpoints, contacts, spend and ad names from a file."""
+"""`headwater import …`: events, orders, touchpoints, contacts, spend and ad names from a file."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import STANDARD_INPUT, RowSource, open_source
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.importer import Import
+from headwater.intake.imports.orders.layouts import BY_NAME as ORDER_LAYOUTS
 from headwater.intake.imports.rejected_rows import LISTED, RejectedRowFile
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
@@ -58,6 +59,11 @@ OPTIONS = (
     *_FILE,
     Option("--timezone", default="UTC", metavar="Z", help="the time zone of times without an offset (UTC)"),
     *_WRITTEN,
+)
+ORDER_OPTIONS = (
+    *_FILE,
+    Option("--layout", choices=tuple(ORDER_LAYOUTS), help="who wrote the export (detected)"),
+    *OPTIONS[len(_FILE) :],
 )
 SPEND_OPTIONS = (
     *_FILE,
@@ -94,6 +100,7 @@ def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
 
 group = CommandGroup()
 group.add("events", "events", partial(import_file, "events"), *OPTIONS)
+group.add("orders", "past orders, from a shop's export", partial(import_file, "orders"), *ORDER_OPTIONS)
 group.add("touchpoints", "touchpoints that no event carries", partial(import_file, "touchpoints"), *OPTIONS)
 group.add("contacts", "contacts, or more about those there are", partial(import_file, "contacts"), *OPTIONS)
 group.add("ads", "names for the ids of ad platforms", partial(import_file, "ads"), *OPTIONS)
@@ -107,7 +114,7 @@ Preparation = Callable[[Space], Import]
 
 def _prepare(kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace) -> Preparation:
     zone = _read_zone(arguments.timezone)
-    reading = read_file(kind, source, _choices(arguments), {})
+    reading = read_file(kind, source, _choices(arguments, getattr(arguments, "layout", None)), {})
     return lambda space: Import(
         space, kind, reading.source, reading.columns, refusals, zone, reading.notation, dry=arguments.dry_run
     )
@@ -196,8 +203,14 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
         "rows_done_before": job.resumed,
         "dry_run": job.dry,
         "finished_before": progress.finished_at if already else None,
+        "reasons": dict(refusals.reasons.most_common(LISTED)),
         "refused_file": str(refusals.target) if progress.refused else None,
     }
+    if job.kind.find_source is not None:
+        report |= {
+            "sources": {name: count for name, count in progress.sources.items() if name},
+            "without_source": progress.sources.get("", 0),
+        }
     if job.kind.time is not None:
         report |= {"times_without_offset": job.local_times, "timezone": job.zone.key}
     if not as_json:

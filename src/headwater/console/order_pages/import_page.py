@@ -35,6 +35,7 @@ from headwater.intake.imports.jobs import (
     start_job,
 )
 from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.orders.layouts import recognize_layout
 from headwater.intake.imports.previews import preview_rows
 from headwater.intake.imports.readings import guess_reading, read_choice, survey_reading
 from headwater.intake.imports.uploads import sample_rows
@@ -192,7 +193,10 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
 
 
 def _known(job: ImportJob, sample: FileHead) -> str:
-    """Return a recognised spend file's format title; empty otherwise."""
+    """Return the format title of a recognised export of spend or orders; empty otherwise."""
+    if job.kind == "orders":
+        layout = recognize_layout(sample.columns)
+        return layout.title if layout else ""
     recognition = recognize(sample.columns) if job.kind == "spend" else None
     return recognition.form.title if recognition else ""
 

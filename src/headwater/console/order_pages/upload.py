@@ -24,7 +24,8 @@ from headwater.spaces.accounts.roles import Permission
 ROUTES = SpacePages("/orders/imports")
 FORM = "upload"
 KINDS_IN_WORDS = {
-    "events": ("Orders and other events", "One row for each order, sign-up or lead."),
+    "orders": ("Past orders", "The export of a Shopify or WooCommerce shop, as it is."),
+    "events": ("Other orders and events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Existing data is never replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click without an event."),
     "spend": ("Spend", "Ad spend, exported by the ad platforms. Formats are recognised by their headers."),

@@ -1510,7 +1510,8 @@ CREATE INDEX webhook_deliveries_latest ON webhook_deliveries (space_id, webhook_
 -- How far each imported file is, by its content: written in the transactions that store its rows.
 CREATE TABLE imports (
     space_id bigint NOT NULL,
-    kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
+    kind text NOT NULL
+        CHECK (kind IN ('events', 'orders', 'touchpoints', 'contacts', 'ads', 'spend')),
     -- SHA-256 of the file.
     digest bytea NOT NULL CHECK (length(digest) = 32),
     -- Which column was read as which field: another mapping is another import.
@@ -1518,6 +1519,8 @@ CREATE TABLE imports (
     rows_done bigint NOT NULL DEFAULT 0,
     taken bigint NOT NULL DEFAULT 0,
     refused bigint NOT NULL DEFAULT 0,
+    -- The number of taken rows by source, for past orders; '' is an unknown one.
+    sources jsonb NOT NULL DEFAULT '{}',
     started_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
     PRIMARY KEY (space_id, kind, digest, mapping)
@@ -1528,7 +1531,8 @@ CREATE TABLE imports (
 CREATE TABLE import_jobs (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
-    kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
+    kind text NOT NULL
+        CHECK (kind IN ('events', 'orders', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
     -- NULL: asked for over the API, by the Space's key, or fetched from the address of a watched file.
     user_id bigint,
@@ -1556,6 +1560,8 @@ CREATE TABLE import_jobs (
     rows_done bigint NOT NULL DEFAULT 0,
     taken bigint NOT NULL DEFAULT 0,
     refused bigint NOT NULL DEFAULT 0,
+    -- The number of taken rows by source, for past orders; '' is an unknown one.
+    sources jsonb NOT NULL DEFAULT '{}',
     -- Why it failed, or why its latest attempt did, in words for the person who uploaded it.
     error text,
     -- Hashes of the identifiers of people who were erased while the import was under way.
@@ -1575,7 +1581,8 @@ CREATE INDEX import_jobs_watched ON import_jobs (space_id, watched_file_id, id)
 CREATE TABLE watched_files (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
-    kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
+    kind text NOT NULL
+        CHECK (kind IN ('events', 'orders', 'touchpoints', 'contacts', 'ads', 'spend')),
     name text NOT NULL,
     address text NOT NULL,
     -- The settings of its imports, in the form of an upload over the API.

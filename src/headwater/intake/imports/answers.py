@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.http.answers import Message, Moment
 from headwater.http.inputs.instants import written_in_utc
@@ -66,6 +66,12 @@ class ImportAnswer(Struct, frozen=True):
     refused: int
     message: str
     refusals: Annotated[list[RefusedImportRow], Meta(description="The first 100 rows that were refused.")]
+    sources: Annotated[
+        dict[str, int] | UnsetType, Meta(description="Only of orders: their number by source.")
+    ] = UNSET
+    without_source: Annotated[
+        int | UnsetType, Meta(description="Only of orders: the number without a known source.")
+    ] = UNSET
 
 
 class ImportWithdrawn(Message, frozen=True):
@@ -100,6 +106,8 @@ def describe_import(job: ImportJob, refused: Sequence[RefusedRow]) -> ImportAnsw
         refused=job.refused,
         message=describe_progress(job),
         refusals=[RefusedImportRow(row.row, row.line, row.reason) for row in refused],
+        sources=UNSET if KINDS[job.kind].find_source is None else job.known_sources,
+        without_source=UNSET if KINDS[job.kind].find_source is None else job.without_source,
     )
 
 

@@ -14,6 +14,7 @@ from headwater.events.accepted import EVENT_NAMES_IN_WORDS
 from headwater.http.errors import Errors, Invalid
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.columns import assign_columns
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.formats.notation import NotationSurvey
 from headwater.intake.imports.formats.times import DATES
@@ -57,12 +58,8 @@ def detect_reading(
 
 def _assign_columns(sample: FileSample, choices: FileChoices, constants: Mapping[str, str]) -> Reading:
     fields, constant_fields = guess_fields(sample.kind, sample.header, sample.rows)
-    mapped = dict(choices.mapped)
-    mapped_fields = set(mapped.values())
-    columns = {
-        column: mapped.get(column, "" if fields.get(column) in mapped_fields else fields.get(column, ""))
-        for column in sample.header
-    }
+    assigned = assign_columns(fields, choices.mapped)
+    columns = {column: assigned.get(column, "") for column in sample.header}
     all_constants = {**constant_fields, **constants}
     if sample.kind != "spend":
         return Reading(columns, all_constants, choices.timezone or sample.space.timezone)

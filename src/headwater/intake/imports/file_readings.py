@@ -14,6 +14,7 @@ from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.formats.guesses import guess_columns
 from headwater.intake.imports.formats.notation import Notation, NotationSurvey
 from headwater.intake.imports.kinds import KINDS, ImportKind
+from headwater.intake.imports.orders.layouts import read_columns
 from headwater.intake.imports.spend import read_table
 
 
@@ -32,6 +33,8 @@ def read_file(
     if kind == "spend" and source.form == "csv":
         source, columns = read_table(source, choices, constants)
     header = source.columns()
+    if kind == "orders" and header is not None:
+        columns = read_columns([column for column in header if column], choices)
     columns.check(header)
     if header is None:
         return FileReading(source, columns, Notation())

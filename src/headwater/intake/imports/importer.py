@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
+from psycopg.types.json import Json
 
 from headwater.base.failpoints import failpoint
 from headwater.database.queries import Queries, fetch_one, fetch_optional
@@ -28,7 +30,9 @@ from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.formats.zones import add_offset, is_local
 from headwater.intake.imports.kinds import KINDS, ImportKind, QuickReader
 from headwater.intake.imports.refusals import Refusals
+from headwater.sources.space_rules import SHIPPED_RULES, SourceRules
 from headwater.spaces.models import Space
+from headwater.spaces.sites.source_rules import fetch_source_rules
 
 queries = Queries(__name__, "imports.sql")
 
@@ -45,6 +49,8 @@ class Progress:
     taken: int = 0
     refused: int = 0
     finished_at: datetime | None = None
+    sources: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Taken rows by source, for kinds that have one; empty for an unknown source."""
 
 
 @dataclass
@@ -68,6 +74,7 @@ class Import:
     """Rows done when this run began."""
     local_times: int = 0
     """Times without an offset in this run."""
+    _rules: SourceRules = SHIPPED_RULES
 
     @property
     def kind(self) -> ImportKind:
@@ -93,6 +100,8 @@ class Import:
         """Import the remaining rows; yield after each chunk."""
         remaining = itertools.islice(self.source.rows(), self.resumed, None)
         await self.refusals.resume(connection, self.resumed)
+        if self.kind.find_source is not None:
+            self._rules = await fetch_source_rules(connection, self.space)
         chunks = _split_chunks(self.without_totals(remaining), self.kind.chunk or CHUNK)
         async with aclosing(_read_ahead(chunks)) as ready:
             async for chunk in ready:
@@ -114,13 +123,14 @@ class Import:
             try:
                 async with connection.transaction(force_rollback=self.dry):
                     await self.refusals.begin_chunk(connection)
-                    refused = await self._store(connection, chunk)
+                    refused, sources = await self._store(connection, chunk)
                     await self.refusals.add(connection, refused)
                     stored_rows = len(chunk) - len(refused)
                     progress = Progress(
                         chunk[-1].number,
                         self.progress.taken + stored_rows,
                         self.progress.refused + len(refused),
+                        sources=self._add_sources(sources),
                     )
                     await self._record_progress(connection, progress)
                     failpoint("import_before_commit")
@@ -129,10 +139,16 @@ class Import:
             self.progress = progress
             return
 
-    async def _store(self, connection: AsyncConnection, chunk: list[FileRow]) -> list[tuple[FileRow, Errors]]:
-        """Return the refused rows."""
+    def _add_sources(self, sources: Counter[str]) -> Mapping[str, int]:
+        return Counter(self.progress.sources) + sources
+
+    async def _store(
+        self, connection: AsyncConnection, chunk: list[FileRow]
+    ) -> tuple[list[tuple[FileRow, Errors]], Counter[str]]:
+        """Return the refused rows, and the number of others by source."""
         refused: list[tuple[FileRow, Errors]] = []
         accepted_rows: list[tuple[FileRow, Any]] = []
+        sources = Counter[str]()
         current_time = time.time()
         for row in chunk:
             try:
@@ -147,7 +163,13 @@ class Import:
                 for (row, _), errors in zip(accepted_rows, answers, strict=True)
                 if errors is not None
             ]
-        return sorted(refused, key=lambda refusal: refusal[0].number)
+            if find_source := self.kind.find_source:
+                sources.update(
+                    find_source(item, self._rules)
+                    for item, errors in zip(items, answers, strict=True)
+                    if errors is None
+                )
+        return sorted(refused, key=lambda refusal: refusal[0].number), sources
 
     def _read_quickly(self, row: FileRow) -> Any:
         """Return a row to store, or None to use `read`. Raises Invalid."""
@@ -202,6 +224,7 @@ class Import:
             "rows_done": progress.rows_done,
             "taken": progress.taken,
             "refused": progress.refused,
+            "sources": Json(progress.sources),
         }
         if await fetch_optional(connection, queries["advance"], bound) is None:
             raise UnreadableError("another process is importing this file")

@@ -73,6 +73,18 @@ class ImportJob(Struct, frozen=True):
     file: str | None
     """The name in the object store, while the file exists."""
     ended_at: datetime | None
+    sources: dict[str, int]
+    """Taken rows by source, for kinds that have one; empty for an unknown source."""
+
+    @property
+    def without_source(self) -> int:
+        return self.sources.get("", 0)
+
+    @property
+    def known_sources(self) -> dict[str, int]:
+        """Return the numbers of rows by source, the most frequent first."""
+        known = (pair for pair in self.sources.items() if pair[0])
+        return dict(sorted(known, key=lambda pair: (-pair[1], pair[0])))
 
     @property
     def stored(self) -> int:

@@ -98,6 +98,9 @@ def hash_identifier(file: str, text: str) -> bytes:
 
 
 def _iter_texts(row: FileRow) -> Iterator[str]:
+    """Yield the parts of cells that may identify a person: items of lists, and values of order notes."""
     for value in row.values.values():
         if isinstance(value, str):
-            yield from value.split(";")
+            for text in value.replace("\n", ";").split(";"):
+                yield text.removeprefix("'")
+                yield text.partition(":")[2]

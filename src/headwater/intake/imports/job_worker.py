@@ -9,6 +9,7 @@ import psycopg
 import structlog
 from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
+from psycopg.types.json import Json
 
 from headwater.base.failpoints import failpoint
 from headwater.base.storage import Storage
@@ -113,8 +114,9 @@ async def _complete(
     await connection.execute(jobs.queries["complete"], values)
 
 
-def _count_rows(progress: Progress) -> dict[str, int]:
-    return {"rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused}
+def _count_rows(progress: Progress) -> dict[str, Any]:
+    counts = {"rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused}
+    return counts | {"sources": Json(progress.sources)}
 
 
 def make_sentence(text: str) -> str:

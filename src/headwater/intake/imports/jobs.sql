@@ -18,7 +18,7 @@ DELETE FROM import_jobs x WHERE x.space_id = %(space_id)s AND x.id = %(id)s;
 -- name: list
 SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
        x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
-       x.ended_at
+       x.ended_at, x.sources
 FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND {only} AND x.status <> 'uploading'
 ORDER BY x.id DESC
@@ -27,7 +27,8 @@ LIMIT %(limit)s;
 -- name: check
 UPDATE import_jobs x
 SET status = 'checking', reading = %(reading)s, bytes_done = 0, rows_done = 0, taken = 0,
-    refused = 0, attempts = 0, retry_at = now(), error = NULL, lease = NULL, leased_until = NULL
+    refused = 0, sources = '{}', attempts = 0, retry_at = now(), error = NULL, lease = NULL,
+    leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s
   AND x.status IN ('uploaded', 'checking', 'checked')
 RETURNING x.id;
@@ -41,7 +42,7 @@ RETURNING x.id;
 -- name: start
 UPDATE import_jobs x
 SET status = 'queued', again = %(again)s, bytes_done = 0, rows_done = 0, taken = 0, refused = 0,
-    attempts = 0, retry_at = now(), error = NULL
+    sources = '{}', attempts = 0, retry_at = now(), error = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'checked'
 RETURNING x.id;
 
@@ -108,14 +109,14 @@ FOR NO KEY UPDATE;
 -- name: advance
 UPDATE import_jobs x
 SET bytes_done = %(bytes_done)s, rows_done = %(rows_done)s, taken = %(taken)s,
-    refused = %(refused)s, leased_until = now() + %(lease)s
+    refused = %(refused)s, sources = %(sources)s, leased_until = now() + %(lease)s
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: complete
 UPDATE import_jobs x
 SET status = CASE WHEN x.status = 'checking' THEN 'checked' ELSE 'finished' END,
     bytes_done = x.bytes, rows_done = %(rows_done)s, taken = %(taken)s, refused = %(refused)s,
-    error = %(note)s, erased = '{}', lease = NULL, leased_until = NULL,
+    sources = %(sources)s, error = %(note)s, erased = '{}', lease = NULL, leased_until = NULL,
     ended_at = CASE WHEN x.status = 'checking' THEN NULL ELSE %(now)s::timestamptz END
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 

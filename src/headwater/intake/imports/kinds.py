@@ -15,11 +15,13 @@ from headwater.intake.imports.formats import totals
 from headwater.intake.imports.formats.columns import Columns
 from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.formats.notation import Notation
+from headwater.intake.imports.orders import layouts, records
 from headwater.intake.inbox.accepted_rows import AcceptedRows, append
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import RECORD_FORM
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
 from headwater.people.identity.senders import Sender
+from headwater.sources.space_rules import SourceRules
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.spaces.models import Space
 from headwater.spend.ads.catalogue import put_names
@@ -61,6 +63,8 @@ class ImportKind:
     """Map columns named like their field, too."""
     chunk: int | None = None
     """Rows per transaction."""
+    find_source: Callable[[Any, SourceRules], str] | None = None
+    """Returns the source of a row to be counted; empty if unknown."""
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -126,6 +130,18 @@ KINDS = {
         flags=("is_upsell", "do_not_capi"),
         time="event_time",
         total_test=totals.make_total_test,
+    ),
+    "orders": ImportKind(
+        layouts.FIELDS,
+        records.read,
+        records.store,
+        "queued",
+        numbers=("amount", "refunded"),
+        money=("amount", "refunded"),
+        time="event_time",
+        total_test=records.make_total_test,
+        maps_all=True,
+        find_source=records.find_source,
     ),
     "touchpoints": ImportKind(
         TOUCHPOINT_FORM.payload.__struct_fields__,

@@ -17,6 +17,7 @@ from headwater.http.errors import Invalid
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.importer import Import
 from headwater.intake.imports.job_models import ImportJob, Reading
+from headwater.intake.imports.orders.records import PastOrder
 from headwater.intake.imports.readings import explain_refusal
 from headwater.intake.imports.refusals import Refusals, Refused
 from headwater.spaces.models import Space
@@ -60,7 +61,14 @@ def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
     except Invalid as invalid:
         problem = explain_refusal(run.name, reading, row.values, invalid.errors)
         return PreviewRow(row.line, {}, problem)
-    return PreviewRow(row.line, _format_values(json.loads(_encode(item))))
+    return PreviewRow(row.line, _format_item(item))
+
+
+def _format_item(item: Any) -> dict[str, str | datetime]:
+    if not isinstance(item, PastOrder):
+        return _format_values(json.loads(_encode(item)))
+    values = _format_values(json.loads(_encode(item.event)))
+    return values if item.refund is None else values | {"refunded": item.refund.statements[0].amount or "all"}
 
 
 def _format_values(item: dict[str, Any]) -> dict[str, str | datetime]:

@@ -18,6 +18,7 @@ from headwater.intake.imports.formats.notation import NotationSurvey
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.job_models import Reading
 from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.orders.layouts import REQUIRED, map_columns, recognize_layout
 from headwater.intake.imports.spend import map_fields
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
@@ -28,6 +29,7 @@ from headwater.spend.inputs import FIELDS as SPEND_FIELDS
 _IDENTIFIERS = {
     "events": {"email", "tracking_id", "trk_token", "fingerprint"},
     "touchpoints": {"email", "tracking_id", "trk_token", "fingerprint"},
+    "orders": {"email", "phone"},
     "contacts": {"email", "emails"},
 }
 """By kind, the fields that identify the person of a row; one is required."""
@@ -61,12 +63,14 @@ def survey_reading(kind: str, reading: Reading, rows: Iterable[Mapping[str, Any]
 def guess_fields(
     kind: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return recognized fields of columns, and constants."""
+    """Return recognized fields of columns, and constants. Raises UnreadableError for a refused export."""
     if kind == "spend":
         recognition = recognize(columns) or recognize(columns, GENERIC.name)
         if recognition is not None:
             return map_fields(recognition), recognition.constants
         return guess_columns("spend", SPEND_FIELDS, columns, rows), {}
+    if kind == "orders":
+        return map_columns(columns, recognize_layout(columns)), {}
     return guess_columns(kind, KINDS[kind].fields, columns, rows), {}
 
 
@@ -102,6 +106,9 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
         errors.setdefault("columns", []).append(rule)
     if kind == "ads" and (missing := {"kind", "id", "name"} - field_counts.keys()):
         rule = f"Choose the columns with the {', '.join(sorted(missing))} of ads."
+        errors.setdefault("columns", []).append(rule)
+    if kind == "orders" and (missing := [name for name in REQUIRED if name not in field_counts]):
+        rule = f"Choose the columns with the {', the '.join(missing)} of the orders."
         errors.setdefault("columns", []).append(rule)
     if kind == "touchpoints" and "occurred_at" not in field_counts:
         errors.setdefault("columns", []).append("Choose the column with the time of the visit.")

@@ -6,6 +6,8 @@ They are appended to a temporary file before their chunk commits, so that interr
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,8 @@ from headwater.http.errors import Errors
 from headwater.intake.imports.refusals import Refusals, Refused
 
 LISTED = 20
+_MOST_REASONS = 1000
+"""Counted; reasons may contain a cell's text."""
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -32,6 +36,8 @@ class RejectedRowFile(Refusals):
         """`dry` uses a separate temporary file."""
         self.target = target
         self.first: list[RejectedRow] = []
+        self.reasons = Counter[str]()
+        """The number of rows by reason."""
         self._part = target.with_name(target.name + (".dry" if dry else ".part"))
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
@@ -40,17 +46,25 @@ class RejectedRowFile(Refusals):
         lines_to_keep = [line for line in row_lines if _read(line).row <= rows_done]
         self._part.write_bytes(b"".join(lines_to_keep))
         self.first = [_read(line) for line in lines_to_keep[:LISTED]]
+        self._count(map(_read, lines_to_keep))
 
     async def add(self, connection: AsyncConnection, refused: Refused) -> None:
         """Append rows durably."""
         del connection
         rejected = [RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused]
         self.first += rejected[: LISTED - len(self.first)]
+        self._count(rejected)
         if rejected:
             with self._part.open("ab") as file:
                 file.writelines(_encode(row) + b"\n" for row in rejected)
                 file.flush()
                 os.fsync(file.fileno())
+
+    def _count(self, rejected: Iterable[RejectedRow]) -> None:
+        for row in rejected:
+            reason = " ".join(rule for rules in row.errors.values() for rule in rules)
+            if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
+                self.reasons[reason] += 1
 
     def finish(self, count: int) -> None:
         """Rename the temporary file, or delete it if empty."""

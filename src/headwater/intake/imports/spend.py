@@ -19,7 +19,7 @@ from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.instants import parse_instant
 from headwater.intake.imports.formats.amounts import parse_amount
 from headwater.intake.imports.formats.choices import FileChoices
-from headwater.intake.imports.formats.columns import NOTHING, Columns
+from headwater.intake.imports.formats.columns import NOTHING, Columns, assign_columns
 from headwater.intake.imports.formats.dialects import Dialect, UnreadableError, detect_delimiter
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.spend_rows import DAY, LAST_DAY, refuse_other_periods, refuse_other_rows
@@ -114,13 +114,7 @@ def read_table(
 ) -> tuple[RowSource, Columns]:
     """Raise UnreadableError for bad input."""
     table = _find_any_table(source, choices, constants)
-    mapped = dict(choices.mapped)
-    mapped_fields = set(mapped.values())
-    fields = {
-        column: name
-        for column, name in table.fields.items()
-        if column not in mapped and name not in mapped_fields
-    } | mapped
+    fields = assign_columns(table.fields, choices.mapped)
     all_constants = {**table.recognition.constants, **constants}
     if "currency" not in {*fields.values(), *all_constants} and not have_signs(fields, table.rows):
         raise UnreadableError(_NO_CURRENCY)
@@ -186,7 +180,7 @@ def clean(values: dict[str, Any]) -> None:
             values[name] = int(count)
     for name in _IDS:
         if isinstance(values.get(name), str):
-            values[name] = _read_id(name, values[name].strip())
+            values[name] = read_id(name, values[name].strip())
 
 
 def _strip_midnight(text: str) -> str:
@@ -194,7 +188,7 @@ def _strip_midnight(text: str) -> str:
     return _MIDNIGHT.sub("", text.strip())
 
 
-def _read_id(name: str, text: str) -> str:
+def read_id(name: str, text: str) -> str:
     if _SHORTENED.fullmatch(text):
         raise Invalid.of(
             name, f"must be written out: a spreadsheet has made {text[:40]} of it. Export it again."

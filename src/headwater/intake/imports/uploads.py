@@ -20,6 +20,7 @@ from headwater.intake.imports.formats.dialects import (
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.formats.guesses import guess_columns
 from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.orders.layouts import recognize_layout
 from headwater.intake.imports.spend import find_table
 from headwater.intake.imports.spend_rows import refuse_other_rows
 from headwater.spend.file_formats import GENERIC
@@ -69,6 +70,8 @@ def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES)
             f"The file has {len(columns)} columns; {MOST_COLUMNS} can be imported. Delete the "
             "others, and upload it again."
         )
+    if kind == "orders":
+        recognize_layout(columns)  # refuses a report without addresses
     guesses = guess_columns(kind, KINDS[kind].fields, columns, [row.values for row in rows])
     if len(columns) == 1 and not guesses and not choices.mapped:
         raise UnreadableError(

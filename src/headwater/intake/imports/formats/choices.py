@@ -11,7 +11,7 @@ class FileChoices(Struct, frozen=True):
     mapped: tuple[tuple[str, str], ...] = ()
     """Column and field. Over the API, an empty field ignores the column."""
     form: str | None = None
-    """The name of a spend format."""
+    """The name of a spend format, or of an order layout."""
     decimals: str | None = None
     dates: str | None = None
     """Keys of DECIMALS and DATES."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
@@ -87,6 +87,17 @@ def read_choices(
     )
     ignored = sorted(column for column, name in choices.items() if not name and column in fields)
     return Columns(fields, tuple(mapped), tuple(ignored), tuple(sorted(constants.items())))
+
+
+def assign_columns(fields: Mapping[str, str], mapped: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the fields of columns; the user's choices replace others."""
+    chosen = dict(mapped)
+    others = {
+        column: name
+        for column, name in fields.items()
+        if column not in chosen and name not in chosen.values()
+    }
+    return others | chosen
 
 
 def _get_cell(values: dict[str, Any], column: str) -> Any:

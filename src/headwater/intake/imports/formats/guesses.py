@@ -115,6 +115,7 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "campaign_name": ("utmcampaign", "campaign"),
         "keyword": ("utmterm",),
     },
+    "orders": {},
     "ads": {},
     "spend": {},
 }

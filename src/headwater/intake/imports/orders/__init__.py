@@ -1,0 +1,1 @@
+"""Past orders from the exports of shops."""

@@ -1,0 +1,207 @@
+"""Past orders: a row becomes the purchase, and the refund, that the shop's webhook would have become. Pure
+except for `store`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.events.accepted import ORDER_NAME, AcceptedEvent
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.events.touchpoints.classification import read_event_touch
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
+from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.fields import is_blank
+from headwater.intake.imports.formats import totals
+from headwater.intake.imports.formats.columns import Columns
+from headwater.intake.imports.orders.layouts import REQUIRED
+from headwater.intake.imports.orders.statuses import has_no_visitor, read_status, refuse_uncounted
+from headwater.intake.imports.spend import read_id
+from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.ingest.times import parse_event_time
+from headwater.intake.webhooks.mapping import MappedPayload, make_key, to_event
+from headwater.intake.webhooks.values import to_number
+from headwater.people.identity.senders import Sender
+from headwater.sources.space_rules import SourceRules
+from headwater.spaces.models import Space
+
+_COPIED = (
+    "order_id",
+    "order_name",
+    "event_time",
+    "amount",
+    "currency",
+    "email",
+    "phone",
+    "full_name",
+    "first_name",
+    "last_name",
+    "company_name",
+    "url",
+    "trk_source",
+    "trk_type",
+    "trk_campaign",
+    "trk_keyword",
+    "trk_token",
+    "heard_about_us",
+)
+_NOTES: Mapping[str, str] = {
+    **{
+        name: name
+        for name in (
+            "trk_token",
+            "trk_source",
+            "trk_network",
+            "trk_type",
+            "trk_campaign",
+            "trk_ad_group",
+            "trk_ad_id",
+            "trk_keyword",
+            "company_external_id",
+            "company_name",
+            "heard_about_us",
+        )
+    },
+    "utm_source": "trk_source",
+    "utm_medium": "trk_type",
+    "utm_campaign": "trk_campaign",
+    "utm_term": "trk_keyword",
+    "landing_site": "url",
+    "landing_page": "url",
+    "referring_site": "referrer",
+    "referrer": "referrer",
+}
+"""Attributes of an order, by the field that they fill."""
+_MOST_NOTES = 100
+_REFUND_ITEM = re.compile(r"(?:^|;)amount:([0-9.]{1,40})\|")
+_REFUND_DATE = re.compile(r"\|date:([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8})(?:;|$)")
+"""Refunds as `amount:5.00|reason:…|date:2026-01-31 10:00:00`, in UTC."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class PastOrder(msgspec.Struct, frozen=True):
+    event: AcceptedEvent
+    refund: AcceptedRefund | None = None
+
+
+def make_total_test(columns: Columns) -> totals.RowTest:
+    """Recognize totals, and further rows of an order: they repeat the order's number, or have neither number
+    nor amount.
+    """
+    by_field = {name: column for column, name in columns.mapped}
+    id_column = by_field.get("order_id", "order_id")
+    amount_column = by_field.get("amount", "amount")
+    is_total = totals.make_total_test(columns)
+    previous = ""
+
+    def is_further_row(values: Mapping[str, Any]) -> bool:
+        nonlocal previous
+        order_id = str(values.get(id_column) or "").strip()
+        if not order_id:
+            return is_blank(values.get(amount_column)) or is_total(values)
+        is_repeated, previous = order_id == previous, order_id
+        return is_repeated or is_total(values)
+
+    return is_further_row
+
+
+def read(values: dict[str, Any], current_time: float) -> PastOrder:
+    """Raise Invalid with the reason for a bad order or one that doesn't count."""
+    missing = [name for name in REQUIRED if is_blank(values.get(name))]
+    if missing:
+        raise Invalid.of_rules(dict.fromkeys(missing, "must be present."))
+    refuse_uncounted(values)
+    payload = _make_payload(values)
+    referrer = payload.pop("referrer", None) or values.get("referrer")
+    mapped = MappedPayload(payload, referrer=referrer if isinstance(referrer, str) and referrer else None)
+    if has_no_visitor(values):
+        mapped = mapped.without_visit()
+    event = to_event(mapped, make_key("order", payload["order_id"]), current_time)
+    if event.url and event.referrer is None:
+        event = msgspec.structs.replace(event, referrer="")  # a landing page counts without a referrer, too
+    if mapped.left_out:
+        event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped.left_out))
+    return PastOrder(event, _read_refund(values, event, current_time))
+
+
+def _make_payload(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Raise Invalid for an abbreviated order_id."""
+    payload = {name: values[name] for name in _COPIED if not is_blank(values.get(name))}
+    payload |= {"event_name": ORDER_NAME, "do_not_capi": True}
+    payload["order_id"] = read_id("order_id", str(values["order_id"]).strip())
+    payload |= _read_notes(values.get("note_attributes"))
+    if isinstance(payload.get("phone"), str):
+        payload["phone"] = payload["phone"].removeprefix("'")  # keeps spreadsheets from calculating
+    return payload
+
+
+def _read_notes(text: object) -> dict[str, str]:
+    """Return known attributes from lines of `name: value`; the last of repeated ones counts."""
+    if not isinstance(text, str):
+        return {}
+    pairs = (line.partition(":") for line in text.splitlines()[:_MOST_NOTES])
+    notes = ((name.strip().casefold().replace(" ", "_"), value.strip()) for name, _, value in pairs)
+    return {_NOTES[name]: value for name, value in notes if name in _NOTES and value}
+
+
+def _read_refund(
+    values: Mapping[str, Any], event: AcceptedEvent, current_time: float
+) -> AcceptedRefund | None:
+    """Return the sum of an order's refunds, as of their last date, else as of the order: later reports of
+    webhooks replace it.
+    """
+    amount, refunded_at = _sum_refunds(values), _find_refund_time(values, event.event_time, current_time)
+    is_full = read_status(values) == "refunded" and not amount
+    if not amount and not is_full:
+        return None
+    text = None if is_full else decimal_text(amount, MAX_AMOUNT, AMOUNT_STEP)
+    return AcceptedRefund(
+        order_ids=(str(event.order_id),),
+        at=refunded_at,
+        currency=event.currency,
+        statements=(MoneyBack(amount=text, version=refunded_at),),
+    )
+
+
+def _sum_refunds(values: Mapping[str, Any]) -> Decimal:
+    """Raise Invalid for an amount that isn't a number."""
+    if not is_blank(values.get("refunded")):
+        try:
+            return abs(to_number(values["refunded"]))
+        except ValueError as error:
+            raise Invalid.of("refunded", str(error)) from None
+    items = _REFUND_ITEM.findall(str(values.get("refunds") or ""))
+    try:
+        return sum(map(to_number, items), Decimal(0))
+    except ValueError as error:
+        raise Invalid.of("refunds", str(error)) from None
+
+
+def _find_refund_time(values: Mapping[str, Any], ordered_at: int, current_time: float) -> int:
+    dates = _REFUND_DATE.findall(str(values.get("refunds") or ""))
+    try:
+        return max((parse_event_time(f"{date}Z", current_time) for date in dates), default=ordered_at)
+    except ValueError:
+        return ordered_at
+
+
+async def store(connection: AsyncConnection, space: Space, items: Sequence[PastOrder]) -> list[Errors | None]:
+    rows = [("event", _encode(item.event)) for item in items]
+    rows += [("refund", _encode(item.refund)) for item in items if item.refund is not None]
+    kinds, payloads = [kind for kind, _ in rows], [payload for _, payload in rows]
+    count = len(rows)
+    await append(connection, AcceptedRows([space.id] * count, kinds, [Sender.IMPORT] * count, payloads))
+    return [None] * len(items)
+
+
+def find_source(item: PastOrder, rules: SourceRules) -> str:
+    """Return the source of an order, as its reports will show it; empty if unknown."""
+    touch = read_event_touch(item.event, item.event.event_time * 1000, rules)
+    return "" if touch is None else rules.names.get_name(touch.source_id)
