@@ -35,6 +35,7 @@ NOT_RUN = {
     r"headwater upgrade ": "takes an installation on an older PostgreSQL: tests/upgrades",
     r"headwater reload ": "takes a service that runs: tests/crash/test_reload.py",
     r"headwater import orders ": "needs a shop's export: tests/imports/test_past_orders.py",
+    r"headwater import shop ": "calls a shop: tests/imports/test_shop_interfaces.py has pretend ones",
     r"headwater destination test ": "calls Meta: tests/destinations call a pretend one",
     r"30 3 \* \* \* ": "a line of cron",
     r"claude mcp add ": "another maker's program: tests/conformance has other people's clients",

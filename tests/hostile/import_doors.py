@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
+from headwater.base.egress.models import EgressResponse
 from headwater.http.errors import Invalid
 from headwater.intake.imports.formats.amounts import DecimalsSurvey
 from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, detect_delimiter
@@ -15,6 +17,8 @@ from headwater.intake.imports.formats.times import DatesSurvey
 from headwater.intake.imports.formats.totals import is_total_label, names_total
 from headwater.intake.imports.orders.layouts import map_columns, recognize_layout
 from headwater.intake.imports.orders.records import read as read_order
+from headwater.intake.imports.orders.shop_apis import SHOP_APIS
+from headwater.intake.imports.orders.shop_source import _read_json
 from headwater.intake.imports.spend import find_table
 from headwater.intake.imports.spend_rows import refuse_other_rows
 from tests.hostile.growth import Door
@@ -61,7 +65,20 @@ def _order(text: str) -> None:
         map_columns([text], recognize_layout([text]))
 
 
+def _listed(text: str) -> None:
+    """An answer of a shop that lists orders, and an amount in it."""
+    answer = _read_json(EgressResponse(status=200, body=text.encode(errors="replace")))
+    refunds = [{"total": text}]
+    notes = [{"key": text, "value": text}]
+    order = {"id": 1, "number": text, "status": text, "total": "5", "currency": text, "billing": {},
+             "refunds": refunds, "date_created_gmt": text, "meta_data": notes}  # fmt: skip
+    for api, page in product(SHOP_APIS.values(), (answer, [order])):
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            api.read(page, "")
+
+
 IMPORT_DOORS = [
+    Door("imports.shop", _listed, LONGEST_ROW),
     Door("imports.order", _order, LONGEST_ROW),
     Door("imports.spend", _table, HEAD_BYTES),
     Door("imports.delimiter", detect_delimiter, HEAD_BYTES),

@@ -15,20 +15,25 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from tqdm import tqdm
 
+from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
 from headwater.http.errors import Invalid
 from headwater.http.inputs.instants import parse_iso
 from headwater.intake.imports.file_readings import read_file
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.choices import FileChoices
-from headwater.intake.imports.formats.columns import read_mapping
+from headwater.intake.imports.formats.columns import Columns, read_mapping
 from headwater.intake.imports.formats.dialects import SEPARATORS, UnreadableError
 from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
 from headwater.intake.imports.formats.files import STANDARD_INPUT, RowSource, open_source
 from headwater.intake.imports.formats.times import DATES
 from headwater.intake.imports.importer import Import
+from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.orders.layouts import BY_NAME as ORDER_LAYOUTS
+from headwater.intake.imports.orders.shop_apis import SHOP_APIS, ShopAccess
+from headwater.intake.imports.orders.shop_source import open_shop
 from headwater.intake.imports.rejected_rows import LISTED, RejectedRowFile
+from headwater.operations.terminal.account_options import read_secrets
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
 from headwater.operations.terminal.failure import Failure
@@ -54,6 +59,14 @@ _WRITTEN = (
     Option("--dry-run", action="store_true", help="check the file, and store nothing"),
     Option("--again", action="store_true", help="import it even if it was imported before"),
     JSON,
+)
+SHOP_OPTIONS = (
+    SPACE,
+    Option("platform", choices=tuple(SHOP_APIS), help="the shop's software, or the payment service"),
+    Option("--shop", metavar="URL", help="the address of the shop; Stripe needs none"),
+    Option("--secret", action="append", default=[], metavar="KEY=@FILE", help="repeatable; it is not stored"),
+    Option("--since", metavar="DAY", help="the first day (all)"),
+    *_WRITTEN[-3:],
 )
 OPTIONS = (
     *_FILE,
@@ -98,6 +111,51 @@ def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
         raise Failure(f"{error.filename or arguments.file}: {error.strerror}") from None
 
 
+def import_shop(settings: Settings, arguments: Namespace) -> int:
+    """Import the past orders of a shop. Return 1 if orders were refused."""
+    try:
+        with explain_failures(settings):
+            return asyncio.run(_import_shop(database_url(settings), arguments))
+    except UnreadableError as error:
+        raise Failure(str(error)) from None
+
+
+async def _import_shop(url: str, arguments: Namespace) -> int:
+    api, access = SHOP_APIS[arguments.platform], _read_access(arguments)
+    refusals = RejectedRowFile(_rejected_file(arguments.platform), dry=arguments.dry_run)
+    columns = Columns(KINDS["orders"].fields)
+    async with Egress() as egress:
+        source = open_shop(api, access, egress, asyncio.get_running_loop())
+        prepare = partial(_prepare_shop, source, columns, refusals, dry=arguments.dry_run)
+        return await _import(url, prepare, arguments)
+
+
+def _prepare_shop(
+    source: RowSource, columns: Columns, refusals: RejectedRowFile, space: Space, *, dry: bool
+) -> Import:
+    return Import(space, "orders", source, columns, refusals, dry=dry)
+
+
+def _read_access(arguments: Namespace) -> ShopAccess:
+    """Raise Failure."""
+    api, secrets = SHOP_APIS[arguments.platform], read_secrets(arguments.secret)
+    if secrets.keys() != {*api.secrets}:
+        needed = " and ".join(f"--secret {name}=@FILE" for name in api.secrets)
+        raise Failure(f"{api.title} needs {needed}")
+    origin = (arguments.shop or api.origin).rstrip("/")
+    if not origin:
+        raise Failure("--shop: the address of the shop is needed, such as https://shop.example")
+    return ShopAccess(origin, secrets, None if arguments.since is None else _read_day(arguments.since))
+
+
+def _read_day(text: str) -> datetime:
+    """Raise Failure."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise Failure(f"--since {text}: must be a day, such as 2025-11-01") from None
+
+
 group = CommandGroup()
 group.add("events", "events", partial(import_file, "events"), *OPTIONS)
 group.add("orders", "past orders, from a shop's export", partial(import_file, "orders"), *ORDER_OPTIONS)
@@ -106,6 +164,7 @@ group.add("contacts", "contacts, or more about those there are", partial(import_
 group.add("ads", "names for the ids of ad platforms", partial(import_file, "ads"), *OPTIONS)
 
 
+group.add("shop", "past orders, from the interface of a shop", import_shop, *SHOP_OPTIONS)
 group.add("spend", "what ads have cost", partial(import_file, "spend"), *SPEND_OPTIONS)
 
 Preparation = Callable[[Space], Import]

@@ -1521,6 +1521,8 @@ CREATE TABLE imports (
     refused bigint NOT NULL DEFAULT 0,
     -- The number of taken rows by source, for past orders; '' is an unknown one.
     sources jsonb NOT NULL DEFAULT '{}',
+    -- What the following orders of a shop's interface are requested by; empty for a file.
+    position text NOT NULL DEFAULT '',
     started_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
     PRIMARY KEY (space_id, kind, digest, mapping)

@@ -51,6 +51,8 @@ class Progress:
     finished_at: datetime | None = None
     sources: Mapping[str, int] = field(default_factory=dict[str, int])
     """Taken rows by source, for kinds that have one; empty for an unknown source."""
+    position: str = ""
+    """Of the last row, if rows are fetched."""
 
 
 @dataclass
@@ -98,11 +100,11 @@ class Import:
 
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
         """Import the remaining rows; yield after each chunk."""
-        remaining = itertools.islice(self.source.rows(), self.resumed, None)
+        remaining = self.source.rows_after(self.resumed, self.progress.position)
         await self.refusals.resume(connection, self.resumed)
         if self.kind.find_source is not None:
             self._rules = await fetch_source_rules(connection, self.space)
-        chunks = _split_chunks(self.without_totals(remaining), self.kind.chunk or CHUNK)
+        chunks = _split_chunks(self.without_totals(remaining), self.source.chunk or self.kind.chunk or CHUNK)
         async with aclosing(_read_ahead(chunks)) as ready:
             async for chunk in ready:
                 await self._import_chunk(connection, chunk)
@@ -131,6 +133,7 @@ class Import:
                         self.progress.taken + stored_rows,
                         self.progress.refused + len(refused),
                         sources=self._add_sources(sources),
+                        position=chunk[-1].position,
                     )
                     await self._record_progress(connection, progress)
                     failpoint("import_before_commit")
@@ -225,6 +228,7 @@ class Import:
             "taken": progress.taken,
             "refused": progress.refused,
             "sources": Json(progress.sources),
+            "position": progress.position,
         }
         if await fetch_optional(connection, queries["advance"], bound) is None:
             raise UnreadableError("another process is importing this file")

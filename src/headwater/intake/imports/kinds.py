@@ -138,6 +138,7 @@ KINDS = {
         "queued",
         numbers=("amount", "refunded"),
         money=("amount", "refunded"),
+        flags=("is_test",),
         time="event_time",
         total_test=records.make_total_test,
         maps_all=True,

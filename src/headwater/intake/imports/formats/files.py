@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -67,6 +67,8 @@ class FileRow(msgspec.Struct, frozen=True, gc=False):
     values: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     errors: Errors | None = None
     """If the row can't be read."""
+    position: str = ""
+    """Of a row that was fetched: what the rows after it are requested by."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class RowSource:
     """SHA-256 of the stored bytes."""
     dialect: Dialect = USUAL_DIALECT
     """For CSV files."""
+    chunk: int | None = None
+    """Rows per transaction, if they are fetched in pages."""
 
     def head(self) -> bytes:
         """Return the first bytes, decompressed."""
@@ -95,6 +99,11 @@ class RowSource:
         with _check_compression():
             is_table = self.form == "csv"
             yield from _read_csv_rows(self._read_table()) if is_table else _read_json_rows(self._lines())
+
+    def rows_after(self, rows_done: int, position: str) -> Iterator[FileRow]:
+        """Return the rows after those that an interrupted import has done."""
+        del position  # files are read from their beginning
+        return islice(self.rows(), rows_done, None)
 
     def judged(self, encoding: str | None, delimiter: str | None) -> RowSource:
         """Return the source with its dialect, detected if not given. Raises UnreadableError."""

@@ -39,6 +39,7 @@ FIELDS = (
     "channel",
     "tags",
     "payment_method",
+    "is_test",
 )
 REQUIRED = ("order_id", "event_time", "amount")
 Aliases = Mapping[str, tuple[str, ...]]

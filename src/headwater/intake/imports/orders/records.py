@@ -119,8 +119,8 @@ def read(values: dict[str, Any], current_time: float) -> PastOrder:
         raise Invalid.of_rules(dict.fromkeys(missing, "must be present."))
     refuse_uncounted(values)
     payload = _make_payload(values)
-    referrer = payload.pop("referrer", None) or values.get("referrer")
-    mapped = MappedPayload(payload, referrer=referrer if isinstance(referrer, str) and referrer else None)
+    referrer = payload.pop("referrer", None) or _find_text(values, "referrer")
+    mapped = MappedPayload(payload, referrer=referrer)
     if has_no_visitor(values):
         mapped = mapped.without_visit()
     event = to_event(mapped, make_key("order", payload["order_id"]), current_time)
@@ -129,6 +129,11 @@ def read(values: dict[str, Any], current_time: float) -> PastOrder:
     if mapped.left_out:
         event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped.left_out))
     return PastOrder(event, _read_refund(values, event, current_time))
+
+
+def _find_text(values: Mapping[str, Any], name: str) -> str | None:
+    text = values.get(name)
+    return text if isinstance(text, str) and text.strip() else None
 
 
 def _make_payload(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def refuse_uncounted(values: Mapping[str, Any]) -> None:
         raise Invalid({"status": [IS_UNPAID]})
     if status and status not in PAID and not values.get("paid_at"):
         raise Invalid({"status": [IS_UNKNOWN]})
-    if _is_test(str(values.get("payment_method") or "")):
+    if values.get("is_test") is True or _is_test(str(values.get("payment_method") or "")):
         raise Invalid({"payment_method": [IS_TEST]})
 
 

@@ -1,0 +1,169 @@
+"""Past orders from the interfaces of WooCommerce, Shopify and Stripe: fetched page by page, continued after a
+failure, and the same events as from their webhooks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from headwater.base.egress.client import Egress
+from headwater.cli import imports as command
+from headwater.cli import main
+from headwater.intake.imports.orders import shop_source
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.importing import Importer
+from tests.support.webhook_samples.stripe import INTENT, stripe
+from tests.support.webhook_samples.woocommerce import WOO
+from tests.support.webhooks import event_of
+from tests.support.wire import Received
+
+ORDERS = 250
+UTM = {"source": "newsletter", "medium": "email", "campaign": "may", "term": None}
+VISIT = {"landingPage": "https://shop.example/?x=1", "referrerUrl": "", "utmParameters": UTM}
+SHOPIFY: dict[str, Any] = {
+    "legacyResourceId": "1", "name": "#1001", "email": "ada@example.com", "phone": None,
+    "createdAt": "2026-05-13T11:00:00Z", "processedAt": "2026-05-13T11:00:00Z", "cancelledAt": None,
+    "test": False, "sourceName": "web", "tags": ["vip"], "displayFinancialStatus": "PARTIALLY_REFUNDED",
+    "paymentGatewayNames": ["shopify_payments"], "customAttributes": [{"key": "trk_token", "value": "tok"}],
+    "totalPriceSet": {"shopMoney": {"amount": "12.50", "currencyCode": "EUR"}},
+    "totalRefundedSet": {"shopMoney": {"amount": "2.50"}}, "customer": {"firstName": "Ada", "lastName": "L"},
+    "billingAddress": None, "customerJourneySummary": {"firstVisit": None, "lastVisit": VISIT},
+}  # fmt: skip
+PAYMENT: dict[str, Any] = {**INTENT, "status": "succeeded", "livemode": True, "created": 1778680800}
+ORDER: dict[str, Any] = {**WOO, "refunds": []}
+
+
+def query_of(request: Received) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
+
+
+def list_woocommerce(request: Received) -> Any:
+    begin = int(query_of(request)["offset"])
+    return [{**ORDER, "id": number + 1} for number in range(begin, min(begin + 100, ORDERS))]
+
+
+def list_shopify(request: Received) -> Any:
+    condition = json.loads(request.body)["variables"]["query"]
+    begin = int(condition.removeprefix("id:>") or 0)
+    numbers = range(begin, min(begin + 100, ORDERS))
+    return {"data": {"orders": {"nodes": [{**SHOPIFY, "legacyResourceId": str(n + 1)} for n in numbers]}}}
+
+
+def list_stripe(request: Received) -> Any:
+    begin = int(query_of(request).get("starting_after", "pi_0").removeprefix("pi_"))
+    numbers = range(begin, min(begin + 100, ORDERS))
+    return {"data": [{**PAYMENT, "id": f"pi_{n + 1}", "invoice": None} for n in numbers]}
+
+
+SHOPS: dict[str, tuple[Callable[[Received], Any], tuple[str, ...]]] = {
+    "woocommerce": (list_woocommerce, ("consumer_key=ck_1", "consumer_secret=cs_1")),
+    "shopify": (list_shopify, ("access_token=shpat_1",)),
+    "stripe": (list_stripe, ("secret_key=sk_1",)),
+}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A server on loopback, no waits, and a folder for refused orders."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "Egress", partial(Egress, ["127.0.0.1"]))
+    monkeypatch.setattr(command, "open_shop", partial(shop_source.open_shop, retry_seconds=(0.0,)))
+
+
+def bring(importer: Importer, shop: str, url: str, *options: str, status: int = 0) -> dict[str, Any]:
+    importer._capsys.readouterr()
+    secrets = [text for secret in SHOPS[shop][1] for text in ("--secret", secret)]
+    where = ("--space", str(importer.stage.space_id), "--shop", url, "--json")
+    assert main(["import", "shop", shop, *where, *secrets, *options]) == status
+    return json.loads(importer._capsys.readouterr().out or "{}")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("shop", SHOPS)
+def test_it_works(importer: Importer, shop: str) -> None:
+    """An import that the shop ends after two pages continues with the third."""
+    answers, requests = SHOPS[shop][0], list[Received]()
+
+    def answer(request: Received) -> Answer:
+        requests.append(request)
+        if len(requests) == 1:
+            return Answer(429, {}, {"Retry-After": "0"})
+        return Answer(403) if len(requests) == 4 else Answer(body=answers(request))
+
+    with FakePlatform(otherwise=answer) as fake:
+        bring(importer, shop, fake.url, status=2)
+        report = bring(importer, shop, fake.url)
+        assert (report["queued"], report["refused"], report["rows_done_before"]) == (ORDERS, 0, 200)
+        assert len(requests) == 5
+        assert bring(importer, shop, fake.url)["finished_before"]
+    ids = [payload["order_id"] for kind, payload in importer.waiting() if kind == "event"]
+    assert len(set(ids)) == len(ids) == ORDERS
+
+
+def fields(event: dict[str, Any]) -> dict[str, Any]:
+    same = ("email", "amount", "currency", "order_id", "order_name", "trk_source", "trk_token", "phone")
+    return {name: event.get(name) for name in same}
+
+
+@pytest.mark.usefixtures("quick")
+def test_orders_are_those_of_webhooks(importer: Importer) -> None:
+    with FakePlatform(otherwise=lambda _: Answer(body=[ORDER])) as fake:
+        bring(importer, "woocommerce", fake.url)
+    with FakePlatform(otherwise=lambda _: Answer(body={"data": [PAYMENT]})) as fake:
+        bring(importer, "stripe", fake.url)
+    events = [payload for kind, payload in importer.waiting() if kind == "event"]
+    hooked = event_of("woocommerce", WOO), event_of("stripe", stripe("payment_intent.succeeded", INTENT))
+    assert list(map(fields, events)) == list(map(fields, hooked))
+    assert all(event["do_not_capi"] for event in events)
+
+
+@pytest.mark.usefixtures("quick")
+def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
+    cancelled = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
+    nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled]
+    throttled = {"errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}]}
+    answers = iter([throttled, {"data": {"orders": {"nodes": nodes}}}])
+    with FakePlatform(otherwise=lambda _: Answer(body=next(answers))) as fake:
+        report = bring(importer, "shopify", fake.url, "--since", "2026-01-01", status=1)
+    assert report["sources"] == {"email": 1}
+    event, refund = (payload for _, payload in importer.waiting())
+    assert (event["order_id"], event["trk_token"], event["trk_campaign"]) == ("1", "tok", "may")
+    assert refund["statements"][0]["amount"] == "2.5"
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [({"code": "x"}, 401, "refused the access_token"), ({}, 404, "answered 404"),
+     ({}, 200, "unexpected answer"), (b"<html>", 200, "does not answer now"),
+     ({}, 503, "does not answer now")],
+)  # fmt: skip
+def test_failures_are_explained(
+    importer: Importer, capsys: pytest.CaptureFixture[str], body: Any, status: int, words: str
+) -> None:
+    arguments = ["import", "shop", "shopify", "--space", str(importer.stage.space_id)]
+    with FakePlatform(otherwise=lambda _: Answer(status, body)) as fake:
+        assert main([*arguments, "--shop", fake.url, "--secret", "access_token=shpat_1"]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert "shpat_1" not in told
+    assert importer.waiting() == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_missing_is_named(importer: Importer, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["import", "shop", "woocommerce", "--space", str(importer.stage.space_id)]
+    assert main([*arguments, "--shop", "https://shop.example"]) == 2
+    assert "--secret consumer_key=@FILE and --secret consumer_secret=@FILE" in capsys.readouterr().err
+    secrets = ["--secret", "consumer_key=a", "--secret", "consumer_secret=b"]
+    assert main([*arguments, *secrets]) == 2
+    assert "--shop" in capsys.readouterr().err
+    assert main([*arguments, *secrets, "--shop", "http://shop.example"]) == 2
+    assert "only called by https" in capsys.readouterr().err
