@@ -94,7 +94,7 @@ def test_bad_input(terminal: Terminal, words: tuple[str, ...]) -> None:
     assert terminal.json("list") == []
 
 
-@pytest.mark.parametrize("words", [("create",), ("show",), ("create", "--address", URL, "--kind", "orders")])
+@pytest.mark.parametrize("words", [("create",), ("show",), ("create", "--address", URL, "--kind", "order")])
 def test_bad_options(terminal: Terminal, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as ended:
         terminal.run(*words)
