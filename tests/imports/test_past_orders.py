@@ -18,7 +18,8 @@ from tests.support.importing import Importer
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.shop_exports import SHOPIFY_HEADER
 from tests.support.webhook_samples.shopify import ORDER as HOOKED
-from tests.support.webhooks import event_of
+from tests.support.webhook_samples.shopify import REFUND
+from tests.support.webhooks import event_of, refund_of
 
 SHOPIFY: dict[str, str] = {
     "Name": "#1001", "Email": "ada@example.com", "Financial Status": "paid",
@@ -101,6 +102,23 @@ def test_an_order_of_a_webhook_counts_once(importer: Importer, pipeline: Pipelin
     assert purchases(pipeline) == [("#1001", Decimal(403))]
     assert pipeline.values("duplicates", "reason") == ["order_id"]
     assert len(sources(importer)) == 1
+
+
+@pytest.mark.parametrize("first", ["webhook", "file"])
+def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipeline, first: str) -> None:
+    topic = {"X-Shopify-Topic": "refunds/create"}
+
+    def send() -> None:
+        refund = json.dumps(refund_of("shopify", REFUND, headers=topic))
+        pipeline.put_row("refund", refund, sender="webhook")
+
+    if first == "webhook":
+        send()
+    bring(importer, SHOPIFY | {"Financial Status": "partially_refunded", "Refunded Amount": "15.50"})
+    if first == "file":
+        send()
+    pipeline.process()
+    assert purchases(pipeline) == [("#1001", Decimal("-15.5")), ("#1001", Decimal(403))]
 
 
 def test_events_are_those_of_the_webhook(importer: Importer) -> None:
