@@ -69,7 +69,7 @@ export type QueuedImport = {
   reading: FileReading;
 };
 
-export type Kind3 = "events" | "touchpoints" | "contacts" | "ads" | "spend";
+export type Kind3 = "events" | "orders" | "touchpoints" | "contacts" | "ads" | "spend";
 
 export type Status = "uploaded" | "checking" | "checked" | "queued" | "running" | "finished" | "failed" | "cancelled";
 
@@ -94,6 +94,10 @@ export type Import = {
   message: string;
   /** The first 100 rows that were refused. */
   refusals: Array<RefusedImportRow>;
+  /** Only of orders: their number by source. */
+  sources?: Record<string, number>;
+  /** Only of orders: the number without a known source. */
+  without_source?: number;
 };
 
 export type ListedCompany = {
@@ -2455,6 +2459,16 @@ export abstract class Api {
   /** List the messages of Segment's and RudderStack's libraries, and of GA4's Measurement Protocol, that became nothing, by name and reason, the latest first. At most 200 names are counted. */
   async listIgnoredEvents(): Promise<IgnoredNameList> {
     return (await this.call("GET", "/ignored-events", {})) as IgnoredNameList;
+  }
+
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createOrderImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/orders/imports", { "name": query.name, "columns": query.columns, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getOrderImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/orders/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
   /** List the ad platforms that can receive events, and their settings. */

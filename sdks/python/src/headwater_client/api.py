@@ -82,7 +82,7 @@ class QueuedImport(TypedDict):
     reading: FileReading
 
 
-ImportKind: TypeAlias = Literal["events", "touchpoints", "contacts", "ads", "spend"]
+ImportKind: TypeAlias = Literal["events", "orders", "touchpoints", "contacts", "ads", "spend"]
 
 ImportStatus: TypeAlias = Literal[
     "uploaded", "checking", "checked", "queued", "running", "finished", "failed", "cancelled"
@@ -110,6 +110,10 @@ class Import(TypedDict):
     message: str
     refusals: list[RefusedImportRow]
     """The first 100 rows that were refused."""
+    sources: NotRequired[dict[str, int]]
+    """Only of orders: their number by source."""
+    without_source: NotRequired[int]
+    """Only of orders: the number without a known source."""
 
 
 class ListedCompany(TypedDict):
@@ -3145,6 +3149,46 @@ class Api:
         counted.
         """
         return cast("IgnoredNameList", self.call("GET", "/ignored-events", {}))
+
+    def create_order_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        timezone: str | None = None,
+        decimals: Literal["plain", "point", "comma"] | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> QueuedImport:
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "QueuedImport",
+            self.call(
+                "POST",
+                "/orders/imports",
+                {
+                    "name": name,
+                    "columns": columns,
+                    "timezone": timezone,
+                    "decimals": decimals,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    def get_order_import(self, import_id: int | str) -> Import:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast("Import", self.call("GET", f"/orders/imports/{quote_segment(import_id)}", {}))
 
     def list_platforms(self) -> PlatformList:
         """List the ad platforms that can receive events, and their settings."""

@@ -801,6 +801,46 @@ class AsyncApi:
         """
         return cast("IgnoredNameList", await self.call("GET", "/ignored-events", {}))
 
+    async def create_order_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        timezone: str | None = None,
+        decimals: Literal["plain", "point", "comma"] | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> QueuedImport:
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "QueuedImport",
+            await self.call(
+                "POST",
+                "/orders/imports",
+                {
+                    "name": name,
+                    "columns": columns,
+                    "timezone": timezone,
+                    "decimals": decimals,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    async def get_order_import(self, import_id: int | str) -> Import:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast("Import", await self.call("GET", f"/orders/imports/{quote_segment(import_id)}", {}))
+
     async def list_platforms(self) -> PlatformList:
         """List the ad platforms that can receive events, and their settings."""
         return cast("PlatformList", await self.call("GET", "/platforms", {}))
