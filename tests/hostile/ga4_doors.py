@@ -35,7 +35,8 @@ def _fill(text: str) -> None:
         "events": [
             {"name": name, "params": {**params, "items": [{"price": text}]}}
             for name in ("purchase", "refund", "page_view", text)
-        ],
+        ]
+        + [{"name": "purchase", "params": {"transaction_id": "1", "items": [{"price": text}]}}],
     }
     for more in ({}, {"timestamp_micros": text}, {"consent": {"ad_user_data": text}}):
         try:

@@ -7,14 +7,18 @@ from itertools import product
 from typing import Any
 
 from headwater.base.egress.models import EgressResponse
+from headwater.console.forms import PostedForm
+from headwater.console.order_pages.comparison import _read_day
 from headwater.http.errors import Invalid
 from headwater.intake.imports.formats.amounts import DecimalsSurvey
+from headwater.intake.imports.formats.columns import Columns
 from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, detect_delimiter
 from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
-from headwater.intake.imports.formats.files import LONGEST_ROW
+from headwater.intake.imports.formats.files import LONGEST_ROW, FileRow
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.formats.times import DatesSurvey
 from headwater.intake.imports.formats.totals import is_total_label, names_total
+from headwater.intake.imports.order_lists import FIELDS, _ListReader
 from headwater.intake.imports.orders.layouts import map_columns, recognize_layout
 from headwater.intake.imports.orders.records import read as read_order
 from headwater.intake.imports.orders.shop_apis import SHOP_APIS
@@ -22,8 +26,10 @@ from headwater.intake.imports.orders.shop_source import _read_json
 from headwater.intake.imports.spend import find_table
 from headwater.intake.imports.spend_rows import refuse_other_rows
 from tests.hostile.growth import Door
+from tests.support.reading_files import make_space
 
 NOW = 1_800_000_000.0
+SPACE = make_space()
 
 
 def _written(text: str) -> None:
@@ -77,7 +83,19 @@ def _listed(text: str) -> None:
             api.read(page, "")
 
 
+def _order_list(text: str) -> None:
+    """A row of another tool's list of orders, and the days that are chosen for it."""
+    columns = Columns(FIELDS)
+    for is_table in (True, False):
+        reader = _ListReader(SPACE, columns, Notation(), is_table=is_table)
+        reader.add(FileRow(1, 1, {"order_id": "1", "amount": text}))
+        reader.add(FileRow(2, 2, {"order_id": text, "event_time": text}))
+    with suppress(Invalid):
+        _read_day(PostedForm((("first", text),)), "first")
+
+
 IMPORT_DOORS = [
+    Door("imports.order_list", _order_list, LONGEST_ROW),
     Door("imports.shop", _listed, LONGEST_ROW),
     Door("imports.order", _order, LONGEST_ROW),
     Door("imports.spend", _table, HEAD_BYTES),

@@ -44,6 +44,7 @@ TRUSTED: Mapping[str, str] = {
     "forwarding/platforms/amounts.py": "a number",
     "forwarding/platforms/origins.py": "settings of the operator",
     "forwarding/deliveries/outbox.py": "a column that we wrote",
+    "forwarding/deliveries/conversions.py": "rows that we wrote",
     "forwarding/deliveries/credits.py": "rows that we wrote",
     "forwarding/deliveries/delivery_loop.py _delivery_record": "a number",
     "forwarding/deliveries/held_amounts.py": "figures of ours",
