@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google.auth import jwt
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 
 from headwater.forwarding.platforms.google import MOST_ACTIONS, Google
 from headwater.forwarding.platforms.models import (
@@ -200,11 +201,9 @@ def test_a_service_account_signs_for_itself(key: str) -> None:
     assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
     public = serialization.load_pem_private_key(key.encode(), None).public_key()
     pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    header, claims, signed, signature = jwt._unverified_decode(form["assertion"])
-    jwt.crypt.RSAVerifier.from_string(pem)
-    assert jwt.crypt.verify_signature(signed, signature, pem)
-    assert header == {"typ": "JWT", "alg": "RS256", "kid": "k1"}
-    assert claims == {
+    signed = jwt.decode(form["assertion"], RSAKey.import_key(pem))
+    assert signed.header == {"typ": "JWT", "alg": "RS256", "kid": "k1"}
+    assert signed.claims == {
         "iss": "h@p.iam.example",
         "scope": "https://www.googleapis.com/auth/datamanager",
         "aud": "https://oauth2.googleapis.com/token",
@@ -237,6 +236,7 @@ def test_the_token_comes_from_where_google_is_said_to_be(key: str) -> None:
         {"service_account_json": '{"client_email": "a"}'},
         {"service_account_json": '{"client_email": "a", "private_key": "sesame"}'},
         {"service_account_json": '{"client_email": "a", "private_key": 1}'},
+        {"service_account_json": '{"client_email": "a", "private_key": {"kty": "RSA"}}'},
         {"service_account_json": '{"client_email": null, "private_key": null}'},
     ],
 )

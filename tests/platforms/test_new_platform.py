@@ -155,7 +155,7 @@ def names_in(path: Path) -> set[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.add(re.sub(r"^HEADWATER_(\w+)_URL$", r"\1", node.value).lower())
         elif isinstance(node, ast.ImportFrom):
-            module = (node.module or "").removeprefix("google.auth")
+            module = node.module or ""
             words.update(module.removeprefix("headwater.forwarding.platforms.").split("."))
         elif isinstance(node, ast.Attribute | ast.Name):
             word = node.attr if isinstance(node, ast.Attribute) else node.id

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from google.auth import jwt
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 
 from headwater.spend.platforms.google import GoogleSpend, GoogleSpendSettings
 from headwater.spend.platforms.platform import Credentials
@@ -119,6 +120,6 @@ def test_a_service_account_requests_the_scope_of_google_ads() -> None:
     credentials = Credentials(space_id=1, id=1, url=GoogleSpend.url, settings=settings, secrets=secrets)
     request = GoogleSpend().token_request(credentials, 1_700_000_000)
     assert request.url == "https://oauth2.googleapis.com/token"
-    claims = jwt.decode(parse_qs(request.body.decode())["assertion"][0], verify=False)
+    claims = jwt.decode(parse_qs(request.body.decode())["assertion"][0], RSAKey.import_key(key)).claims
     assert claims["scope"] == "https://www.googleapis.com/auth/adwords"
     assert "login-customer-id" not in GoogleSpend().authorize(request, credentials).headers

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import msgspec
-from google.auth import crypt, jwt
-from google.auth.exceptions import GoogleAuthError
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import RSAKey
 
 from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, succeeded
 from headwater.base.egress.calls import make_form_call
@@ -75,7 +77,7 @@ def find_google_problem(secrets: Mapping[str, str]) -> str | None:
         needed = f"Give {SERVICE_ACCOUNT}, or all of client_id, client_secret and refresh_token."
         return None if can_refresh(secrets) else needed
     try:
-        _make_signer(_read_account(secrets[SERVICE_ACCOUNT]))
+        _read_key(_read_account(secrets[SERVICE_ACCOUNT]))
     except ValueError as problem:
         return str(problem)
     return None
@@ -102,8 +104,10 @@ def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) 
         "iat": current_time,
         "exp": current_time + ASSERTION_SECONDS,
     }
-    encode = cast("Any", jwt).encode
-    return cast("bytes", encode(_make_signer(account), claims)).decode()
+    header: dict[str, Any] = {"alg": "RS256"}
+    if isinstance(account.get("private_key_id"), str):
+        header["kid"] = account["private_key_id"]
+    return jwt.encode(header, claims, _read_key(account))
 
 
 def _read_account(text: str) -> dict[str, Any]:
@@ -116,10 +120,12 @@ def _read_account(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", account)
 
 
-def _make_signer(account: dict[str, Any]) -> Any:
-    make = cast("Any", crypt).RSASigner.from_service_account_info
+def _read_key(account: dict[str, Any]) -> RSAKey:
     try:
-        return make(account)
-    except (ValueError, TypeError, AttributeError, GoogleAuthError):
+        key = RSAKey.import_key(str(account["private_key"]))
+    except (ValueError, TypeError, JoseError, UnsupportedAlgorithm):
+        key = None
+    if key is None or not key.is_private:
         # The cause may quote the key.
-        raise ValueError("service_account_json has a private_key that cannot be read.") from None
+        raise ValueError("service_account_json has a private_key that cannot be read.")
+    return key
