@@ -82,6 +82,7 @@ from headwater.spaces.encryption import derive_key
 from headwater.spaces.lock_refusals import note_lock_refusal
 from headwater.spaces.secret_key import find_secret_key
 from headwater.spaces.sites.sites import REPORTING, SiteCache
+from headwater.spaces.sso.documents import ProviderDocuments
 from headwater.spend.platforms import origins as spend_origins
 
 SPACE_PATH = "/mcp/{space_id}/public-api"
@@ -128,6 +129,7 @@ class Headwater(Struct, frozen=True):
             await self.ignored.stop()
             await self.services.egress.close()
             await self.services.public_egress.close()
+            await self.services.providers.close()
             await self.services.database.close()
 
 
@@ -182,6 +184,7 @@ def _services(
         public_egress=public_egress,
         storage=open_storage(settings),
         passwords=passwords,
+        providers=ProviderDocuments(Egress(settings.sso_hosts)),
     )
 
 

@@ -289,6 +289,8 @@ def test_actions(
 ELSEWHERE = {
     ("GET", "/"): 303, ("GET", "/favicon.ico"): 200, ("GET", "/console/static/{name}"): 404,
     ("GET", "/login"): 200, ("POST", "/login"): 415, ("POST", "/logout"): 303,
+    ("GET", "/login/sso/{provider}"): 404, ("GET", "/login/sso/{provider}/callback"): 404,
+    ("POST", "/login/sso/{provider}/logout"): 404,
     ("GET", "/console/set-up/{token}"): 404, ("POST", "/console/set-up/{token}"): 415,
     ("GET", "/console/reset/{token}"): 404, ("POST", "/console/reset/{token}"): 415,
     ("GET", "/console/join/{token}"): 404, ("POST", "/console/join/{token}"): 415,

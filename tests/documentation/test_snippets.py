@@ -45,7 +45,8 @@ def folder(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "integrations", tmp_path / "integrations")
     body = next(block for block in BLOCKS if block.stands_in({("docs/webhooks.md", "{"): ""}))
     (tmp_path / "body.json").write_text(body.text)
-    (tmp_path / "token.txt").write_text("token\n")
+    for name in ("token.txt", "secret.txt"):
+        (tmp_path / name).write_text("token\n")
     (tmp_path / "google.csv").write_text(SPEND)
     for name, table in QUERIED.items():
         (tmp_path / name).write_text(table)
@@ -54,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def adapt(line: str, stage: Stage, base_url: str) -> str:
     """A line as somebody would type it: with their own Space, address and key."""
-    line = re.sub(r"--space 1\b", f"--space {stage.space_id}", line)
+    line = re.sub(r"--(space |role )1\b", rf"--\g<1>{stage.space_id}", line)
     line = re.sub(r"trk_sk_…|YOUR_KEY", stage.key, line.replace("http://127.0.0.1:8080", base_url))
     if line.startswith("curl"):
         line = line.replace("curl ", "curl --fail-with-body --silent --show-error ", 1)

@@ -102,6 +102,7 @@ from tests.hostile.link_doors import LINK_DOORS
 from tests.hostile.segment_doors import SEGMENT_JSON_DOORS, SEGMENT_TEXT_DOORS
 from tests.hostile.site_doors import SITE_DOORS
 from tests.hostile.spend_doors import SPEND_JSON_DOORS, SPEND_TEXT_DOORS
+from tests.hostile.sso_doors import SSO_JSON_DOORS, SSO_TEXT_DOORS
 from tests.hostile.test_reports import SITE, browser
 from tests.platforms.examples import BARE
 
@@ -265,6 +266,7 @@ TEXT_DOORS = [
     *SEGMENT_TEXT_DOORS,
     *GA4_TEXT_DOORS,
     *SPEND_TEXT_DOORS,
+    *SSO_TEXT_DOORS,
     Door("logs.mask", mask, MB),
     Door("log_lines.as_text", _logged, HEADERS),
     Door("emails.parse_written_email", parse_written_email, MB),
@@ -327,6 +329,7 @@ reader looks at the beginning alone, the size is a little more than that.
 
 JSON_DOORS = [
     *SPEND_JSON_DOORS,
+    *SSO_JSON_DOORS,
     *SEGMENT_JSON_DOORS,
     *GA4_JSON_DOORS,
     Door("read_json", lambda body: _posted(body, read_json), MB),

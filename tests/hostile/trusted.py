@@ -52,6 +52,7 @@ TRUSTED: Mapping[str, str] = {
     "forwarding/platforms/microsoft_offline/__init__.py MicrosoftOffline.token_request": "an address of ours",
     "base/egress/oauth.py": "a service account's file, sent by an admin",
     "forwarding/destinations/destination_check.py": "a number of ours",
+    "spaces/sso/providers.py": "typed by the operator, or rows that we wrote",
     "spaces/encryption.py": "secrets that we sealed",
     "http/decimals.py": "a number",
     "http/exchange.py begin_exchange": "a head that the parser has bounded",

@@ -37,6 +37,7 @@ NOT_FIELDS: dict[str, str] = {
     "intake/protocols/": "other companies' protocols, whose members can hold anything",
     "intake/segment/": "likewise",
     "intake/ga4/": "likewise",
+    "spaces/sso/": "providers' documents and tokens, refused with reasons of their own",
     "intake/webhooks/": "values of senders' bodies, as mappings find them",
 }
 """Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""

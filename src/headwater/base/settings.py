@@ -109,6 +109,8 @@ class Settings:
     """Sender of mail, as `Name <address>` or an address."""
     notify_hosts: tuple[str, ...] = ()
     """Hosts of alert webhooks that may have private addresses, or be called without TLS."""
+    sso_hosts: tuple[str, ...] = ()
+    """Hosts of identity providers that may have private addresses, or be called without TLS."""
     max_connections: int = 800
     """Maximum open connections of an API process."""
     log_level: str = "info"
@@ -301,6 +303,7 @@ READERS = {
     "smtp_url": _smtp_url,
     "mail_from": _mail_from,
     "notify_hosts": _private_hosts,
+    "sso_hosts": _private_hosts,
     "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,

@@ -10,11 +10,11 @@ from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
-from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
+from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session, load_login_ways
 from headwater.console.pages import redirect, render, wait_text
 from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, require_visitor
 from headwater.endpoints.services import services
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors, Forbidden, Invalid
 from headwater.spaces.accounts.attempts import give_back, take_attempt
 from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
@@ -43,6 +43,9 @@ async def post_password(request: Request) -> Response:
     """Check the old password, and log out other browsers."""
     visitor, form = await _read(request, "password")
     shared = services(request)
+    async with shared.database.connection() as connection:
+        if not (await load_login_ways(connection)).takes_password(visitor.user.id):
+            raise Forbidden("This account logs in with single sign-on, without a password.")
     subject = visitor.user.email
     async with shared.database.transaction() as connection:
         is_allowed = await take_attempt(
@@ -102,11 +105,13 @@ async def _page(
         user = await fetch_user(connection, visitor.user.id)
         sessions = await list_sessions(connection, visitor.user.id)
         tokens = await list_own_tokens(connection, visitor.user.id)
+        ways = await load_login_ways(connection)
     common: dict[str, Any] = {
         "name": user.name,
         "sessions": sessions,
         "tokens": tokens,
         "current_session": visitor.session.id,
+        "takes_password": user.password_hash is not None and ways.takes_password(user.id),
         "errors": errors or {},
     }
     return render(request, "account.html", status=status, **(common | values))

@@ -1,4 +1,4 @@
-"""Login and logout.
+"""Login with a password.
 
 Failed logins are counted by account and address before the password is checked. Answers are the same, in text
 and time, whether the account exists or not.
@@ -7,31 +7,25 @@ and time, whether the account exists or not.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
+from msgspec import Struct
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from ua_parser import parse
 
-from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
 from headwater.console.pages import redirect, render, wait_text
-from headwater.console.visitor import (
-    LOGIN,
-    Visitor,
-    delete_cookie,
-    find_visitor,
-    guest_key,
-    local_path,
-    log_in,
-)
+from headwater.console.visitor import LOGIN, Visitor, find_visitor, guest_key, local_path, log_in
 from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
 from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
-from headwater.spaces.accounts.sessions import close_session, open_session
+from headwater.spaces.accounts.sessions import PASSWORD, ProviderSession, close_session, open_session
 from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
+from headwater.spaces.sso.providers import SsoProvider, list_password_users, list_providers
 
 FAILURES = 10
 WINDOW_SECONDS = 15 * 60
@@ -39,6 +33,27 @@ FORM = "login"
 Subject = tuple[str, str]
 """An action, and the account or browser whose attempts are counted."""
 _WRONG = "The e-mail address or the password is wrong."
+_NO_PASSWORDS = "The password is wrong, or this account must log in with single sign-on."
+
+
+class LoginWays(Struct, frozen=True):
+    """How people can log in."""
+
+    providers: Sequence[SsoProvider]
+    password_users: Sequence[int]
+    """The only users who may use a password; empty if all may."""
+
+    def takes_password(self, user_id: int) -> bool:
+        return not self.password_users or user_id in self.password_users
+
+    @property
+    def wrong(self) -> str:
+        return _NO_PASSWORDS if self.password_users else _WRONG
+
+
+async def load_login_ways(connection: AsyncConnection) -> LoginWays:
+    password_users = await list_password_users(connection)
+    return LoginWays(await list_providers(connection), [user_id for user_id, _ in password_users])
 
 
 async def show_login(request: Request) -> Response:
@@ -47,10 +62,11 @@ async def show_login(request: Request) -> Response:
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
     async with services(request).database.connection() as connection:
-        if not await any_user(connection):
+        ways = await load_login_ways(connection)
+        if not ways.providers and not await any_user(connection):
             return render(request, "no_account.html")
     guest_key(request)
-    return _page(request, next_path)
+    return _page(request, ways, next_path)
 
 
 async def post_login(request: Request) -> Response:
@@ -63,18 +79,19 @@ async def post_login(request: Request) -> Response:
     subject = _account_subject(request, account)
     async with shared.database.transaction() as connection:
         is_allowed = await _count_attempt(connection, address, subject)
+        ways = await load_login_ways(connection)
     if not is_allowed.admitted:
         wait = f"Too many attempts to log in. Try again in {wait_text(is_allowed.retry_after)}."
-        response = _page(request, next_path, form, wait, status=429)
+        response = _page(request, ways, next_path, form, wait, status=429)
         response.headers["Retry-After"] = str(is_allowed.retry_after)
         return response
     async with shared.database.connection() as connection:
         user = await find_user(connection, account)
-    usable = user is not None and user.disabled_at is None
+    usable = user is not None and user.disabled_at is None and ways.takes_password(user.id)
     stored = user.password_hash if user is not None and usable else None
     verdict = await shared.passwords.verify(stored, form.text("password"))
     if user is None or not verdict.matches:
-        return _page(request, next_path, form, _WRONG, status=422)
+        return _page(request, ways, next_path, form, ways.wrong, status=422)
     async with shared.database.transaction() as connection:
         await give_back(connection, "login from", address)
         await give_back(connection, *subject)
@@ -88,26 +105,18 @@ async def post_login(request: Request) -> Response:
     return response
 
 
-async def post_logout(request: Request) -> Response:
-    visitor = await find_visitor(request)
-    if visitor is None:
-        return redirect(request, LOGIN)
-    await read_form(request, visitor.form_key, "logout")
-    async with services(request).database.connection() as connection:
-        await close_session(connection, visitor.user.id, visitor.session.id)
-    response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT)
-    delete_cookie(request, response, "session")
-    return response
-
-
 async def begin_session(
-    connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
+    connection: AsyncConnection,
+    request: Request,
+    user: User,
+    visitor: Visitor | None,
+    origin: ProviderSession = PASSWORD,
 ) -> str:
     """Return the new session's token. Ends the browser's earlier session, `visitor`."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
-    token, _ = await open_session(connection, user.id, device)
+    token, _ = await open_session(connection, user.id, device, origin)
     return token
 
 
@@ -136,6 +145,7 @@ async def _count_attempt(connection: AsyncConnection, address: str, subject: Sub
 
 def _page(
     request: Request,
+    ways: LoginWays,
     next_path: str,
     form: PostedForm | None = None,
     problem: str | None = None,
@@ -143,11 +153,9 @@ def _page(
     status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
-    return render(request, "login.html", status=status, next=next_path, email=email, problem=problem)
+    return render(
+        request, "login.html", status=status, ways=ways, next=next_path, email=email, problem=problem
+    )
 
 
-ROUTES = [
-    Route(LOGIN, show_login, methods=["GET"]),
-    Route(LOGIN, post_login, methods=["POST"]),
-    Route("/logout", post_logout, methods=["POST"]),
-]
+ROUTES = [Route(LOGIN, show_login, methods=["GET"]), Route(LOGIN, post_login, methods=["POST"])]

@@ -26,6 +26,7 @@ from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
 from headwater.spaces.accounts.roles import Permission, Role, managing
 from headwater.spaces.keys import ApiKey, list_keys, revoke_keys_made_by
+from headwater.spaces.sso.providers import list_providers
 
 ROUTES = SpacePages("/members")
 
@@ -130,7 +131,12 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     for key in await list_keys(visit.connection, visit.space.id):
         if key.find_end(datetime.now(UTC)) is None:
             keys.setdefault(key.made_by, []).append(_describe_key(key, visit.space.zone))
+    providers = await list_providers(visit.connection) if visit.inside.may(Permission.MANAGE_OWNERS) else []
     common: dict[str, Any] = {
+        "providers": [
+            (provider, [rule for rule in provider.settings.rules if rule.space_id == visit.space.id])
+            for provider in providers
+        ],
         "members": [
             {
                 **asdict(member),

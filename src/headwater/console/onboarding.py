@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
@@ -13,9 +14,9 @@ from starlette.routing import Route
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
-from headwater.console.login import begin_session
+from headwater.console.login import begin_session, load_login_ways
 from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, LOGIN, find_visitor, guest_key, log_in
+from headwater.console.visitor import HOME, LOGIN, SeeOther, Visitor, find_visitor, guest_key, log_in
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts import invitations, links
@@ -164,10 +165,11 @@ async def _find_reset_user(request: Request) -> User | None:
 
 async def show_join(request: Request) -> Response:
     """Accept an invitation as the logged-in user or with a new account."""
-    await find_visitor(request)
+    visitor = await find_visitor(request)
     offer = await _offer(request)
     if offer is None:
         return _refuse_link(request)
+    await _require_password_accounts(request, visitor)
     return _join_page(request, offer)
 
 
@@ -178,6 +180,7 @@ async def post_join(request: Request) -> Response:
     offer = await _offer(request)
     if offer is None:
         return _refuse_link(request)
+    await _require_password_accounts(request, visitor)
     token = request.path_params["token"]
     try:
         if visitor is None:
@@ -189,6 +192,16 @@ async def post_join(request: Request) -> Response:
     except NotFound:
         return _refuse_link(request)
     return redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
+
+
+async def _require_password_accounts(request: Request, visitor: Visitor | None) -> None:
+    """Raise SeeOther to the login if a new account must be one of single sign-on."""
+    if visitor is not None:
+        return
+    async with services(request).database.connection() as connection:
+        ways = await load_login_ways(connection)
+    if ways.password_users:
+        raise SeeOther(f"{LOGIN}?next={quote(request.url.path, safe='/')}")
 
 
 async def _join_with_new_account(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:

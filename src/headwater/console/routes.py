@@ -13,11 +13,13 @@ from headwater.console import (
     assistants,
     keys,
     login,
+    logout,
     members,
     onboarding,
     shared_page,
     space_choice,
     space_settings,
+    sso,
 )
 from headwater.console.ad_pages import campaigns, ledger, platform_comparison
 from headwater.console.alert_pages import alerts as alert_page
@@ -80,6 +82,8 @@ PAGES = [
     Route(ICON, assets.send_icon, methods=["GET"]),
     Route(f"{assets.PATH}/{{name}}", assets.send_asset, methods=["GET"]),
     *login.ROUTES,
+    *logout.ROUTES,
+    *sso.ROUTES,
     *onboarding.ROUTES,
     *space_choice.ROUTES,
     *first_page.ROUTES,
@@ -153,5 +157,6 @@ def console_routes(shared: Services) -> list[Route]:
     console = pages_app(shared, PAGES, opened=[LOGIN])
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"
-    places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}", shared_pages, answers)
+    sign_ins = f"{LOGIN}/{{rest:{REST}}}"
+    places = ("/", ICON, LOGIN, sign_ins, "/logout", HOME, f"{HOME}/{{rest:{REST}}}", shared_pages, answers)
     return [Route(page, console, middleware=COMPRESSED) for page in places]

@@ -36,7 +36,7 @@ HOME = "/console"
 MAX_NEXT = 16 * 1024
 _LOCAL = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\U0010ffff]*")
 
-Cookie = Literal["session", "guest", "said", "browser"]
+Cookie = Literal["session", "guest", "said", "browser", "sso"]
 
 
 class SeeOther(Exception):

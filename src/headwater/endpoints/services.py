@@ -14,6 +14,7 @@ from headwater.base.storage import Storage
 from headwater.database.pool import Database
 from headwater.spaces.access import KeyCache
 from headwater.spaces.accounts.passwords import Passwords
+from headwater.spaces.sso.documents import ProviderDocuments
 
 
 class Services(Struct, frozen=True):
@@ -34,6 +35,8 @@ class Services(Struct, frozen=True):
     """Fetches addresses given by others, with all checks for every host."""
     storage: Storage
     passwords: Passwords
+    providers: ProviderDocuments
+    """Documents and keys of the identity providers for single sign-on."""
 
 
 def provide(app: Starlette, shared: Services) -> None:

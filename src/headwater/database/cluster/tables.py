@@ -105,6 +105,9 @@ REFERENCE = (
     "share_links",
     "sites",
     "space_limits",
+    "sso_identities",
+    "sso_password_users",
+    "sso_providers",
     "webhooks",
 )
 """The same on every node. A write goes to all of them, so none is written for each event."""

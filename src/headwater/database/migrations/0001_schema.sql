@@ -198,6 +198,37 @@ CREATE TABLE invitations (
     PRIMARY KEY (space_id, id)
 );
 
+-- OpenID Connect providers through which people log in.
+CREATE TABLE sso_providers (
+    -- Part of its addresses here.
+    name text PRIMARY KEY,
+    -- Never changes: subjects are unique within it.
+    issuer text NOT NULL,
+    client_id text NOT NULL,
+    -- Encrypted, and bound to the name; NULL for a public client.
+    client_secret bytea,
+    -- Title, domains, roles and claims.
+    settings jsonb NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- The account of a provider that a user logs in with.
+CREATE TABLE sso_identities (
+    provider text NOT NULL REFERENCES sso_providers ON DELETE CASCADE,
+    subject text NOT NULL,
+    user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_used_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (provider, subject),
+    UNIQUE (provider, user_id)
+);
+CREATE INDEX sso_identities_user ON sso_identities (user_id);
+
+-- While it has rows, only these users may log in with a password.
+CREATE TABLE sso_password_users (
+    user_id bigint PRIMARY KEY REFERENCES users ON DELETE CASCADE
+);
+
 -- A browser that is logged in.
 CREATE TABLE sessions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -208,7 +239,13 @@ CREATE TABLE sessions (
     device text NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL DEFAULT now(),
     last_seen_at timestamptz NOT NULL DEFAULT now(),
-    expires_at timestamptz NOT NULL
+    expires_at timestamptz NOT NULL,
+    -- The provider that it began with; NULL after a login with a password.
+    provider text REFERENCES sso_providers ON DELETE CASCADE,
+    -- The provider's own name for its session, which it can end here.
+    provider_session text,
+    -- Encrypted; sent back to the provider at the logout.
+    id_token bytea
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 

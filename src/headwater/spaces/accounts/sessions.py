@@ -6,6 +6,7 @@ import hmac
 import secrets
 from datetime import datetime, timedelta
 
+import msgspec
 from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
@@ -29,6 +30,16 @@ class Session(Struct, frozen=True):
     created_at: datetime
 
 
+class ProviderSession(Struct, frozen=True):
+    """How a session began at an identity provider."""
+
+    provider: str | None = None
+    """None for a login with a password."""
+    provider_session: str | None = None
+    id_token: bytes | None = None
+    """Encrypted."""
+
+
 class OpenSession(Struct, frozen=True):
     id: int
     device: str
@@ -36,7 +47,12 @@ class OpenSession(Struct, frozen=True):
     last_seen_at: datetime
 
 
-async def open_session(connection: AsyncConnection, user_id: int, device: str = "") -> tuple[str, Session]:
+PASSWORD = ProviderSession()
+
+
+async def open_session(
+    connection: AsyncConnection, user_id: int, device: str = "", origin: ProviderSession = PASSWORD
+) -> tuple[str, Session]:
     """Return the cookie's token and the session."""
     token = secrets.token_urlsafe(32)
     values = {
@@ -44,6 +60,7 @@ async def open_session(connection: AsyncConnection, user_id: int, device: str = 
         "user_id": user_id,
         "device": device[:MAX_DEVICE],
         "lifetime": LIFETIME,
+        **msgspec.structs.asdict(origin),
     }
     await connection.execute(queries["tidy"], {"user_id": user_id, "idle": IDLE})
     await connection.execute(queries["open"], values)
@@ -71,12 +88,28 @@ async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenS
     return await fetch_all(cursor, queries["list"], values)
 
 
-async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> None:
-    await connection.execute(queries["close"], {"user_id": user_id, "session_id": session_id})
+async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> ProviderSession:
+    """Return how it began."""
+    cursor = connection.cursor(row_factory=class_row(ProviderSession))
+    values = {"user_id": user_id, "session_id": session_id}
+    return await fetch_optional(cursor, queries["close"], values) or PASSWORD
 
 
 async def close_sessions(connection: AsyncConnection, user_id: int) -> None:
     await connection.execute(queries["close_all"], {"user_id": user_id})
+
+
+async def close_provider_sessions(
+    connection: AsyncConnection, provider: str, provider_session: str | None, user_id: int | None
+) -> None:
+    """Close one session of the provider, or all of a user that began there. One of them is given."""
+    values = {"provider": provider, "provider_session": provider_session, "user_id": user_id}
+    await connection.execute(queries["close_provider"], values)
+
+
+async def close_password_sessions(connection: AsyncConnection, user_id: int) -> None:
+    """Close the sessions that began with a password, except this user's."""
+    await connection.execute(queries["close_password_sessions"], {"user_id": user_id})
 
 
 def _csrf_key(token: str) -> bytes:

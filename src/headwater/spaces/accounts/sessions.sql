@@ -1,6 +1,7 @@
 -- name: open
-INSERT INTO sessions (token_hash, user_id, device, expires_at)
-VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s);
+INSERT INTO sessions (token_hash, user_id, device, expires_at, provider, provider_session, id_token)
+VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s,
+        %(provider)s, %(provider_session)s, %(id_token)s);
 
 -- name: fetch
 -- The session of a token, with its user. Its use is recorded at most once a minute.
@@ -21,10 +22,21 @@ WHERE user_id = %(user_id)s AND expires_at > now() AND last_seen_at > now() - %(
 ORDER BY last_seen_at DESC, id DESC;
 
 -- name: close
-DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s;
+DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s
+RETURNING provider, provider_session, id_token;
 
 -- name: close_all
 DELETE FROM sessions WHERE user_id = %(user_id)s;
+
+-- name: close_provider
+-- The sessions that a provider ends: one of its own, or all of a user.
+DELETE FROM sessions
+WHERE provider = %(provider)s
+  AND (%(provider_session)s::text IS NULL OR provider_session = %(provider_session)s)
+  AND (%(user_id)s::bigint IS NULL OR user_id = %(user_id)s);
+
+-- name: close_password_sessions
+DELETE FROM sessions WHERE provider IS NULL AND user_id <> %(user_id)s;
 
 -- name: tidy
 DELETE FROM sessions

@@ -1,0 +1,1 @@
+"""Single sign-on: OpenID Connect providers of the installation, and the users they vouch for."""

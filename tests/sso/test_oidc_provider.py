@@ -1,0 +1,258 @@
+"""A certified provider, with people who use its pages and ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.encryption import derive_key
+from headwater.spaces.sso.providers import (
+    ProviderSettings,
+    RoleRule,
+    SsoProvider,
+    add_provider,
+    change_provider,
+    seal_secret,
+)
+from tests.conformance.node import Node
+from tests.conftest import Running
+from tests.oauth.pages import PageForm, read_forms, read_text
+from tests.oauth.staging import Assistant, challenge_of, make_query
+from tests.sso.conftest import INSTALLATION_SECRET
+from tests.support.accounts import Accounts
+from tests.support.waiting import PATIENCE_SECONDS
+
+SCRIPT = Path(__file__).with_name("oidc_provider.mjs")
+SECRET = "a client secret with: odd %+ characters"
+
+
+@dataclass
+class Certified:
+    """The provider's process."""
+
+    process: subprocess.Popen[str]
+    issuer: str
+    provider: SsoProvider
+
+    def tell(self, command: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline()
+
+    def account(self, person: str, **claims: Any) -> None:
+        given = {"email": f"{person}@corp.example", "email_verified": True, "name": "Grace Hopper", **claims}
+        self.tell({"account": {"id": person, "claims": given}})
+
+
+@pytest.fixture(scope="session")
+def certified(node: Node, signing: Running, database_url: str) -> Iterator[Certified]:
+    name = f"certified-{uuid4().hex[:8]}"
+    own = f"{signing.base_url}/login/sso/{name}"
+    process = node.start(SCRIPT, f"{own}/callback", f"{own}/logout", f"{signing.base_url}/login", SECRET)
+    assert process.stdout is not None
+    issuer = json.loads(process.stdout.readline())["issuer"]
+    settings = ProviderSettings("Corp ID", ("corp.example",), scopes=("groups",))
+    key = derive_key(INSTALLATION_SECRET)
+    provider = seal_secret(SsoProvider(name, issuer, "headwater", None, settings), key, SECRET)
+    Accounts(database_url).run(lambda connection: add_provider(connection, provider))
+    yield Certified(process, issuer, provider)
+    process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@dataclass
+class Colleague:
+    """Somebody with a browser and an account at the provider."""
+
+    browser: httpx.Client
+    name: str
+    certified: Certified
+    base_url: str
+
+    def open(self, path: str) -> httpx.Response:
+        return self.browser.get(f"{self.base_url}{path}")
+
+    def submit(self, page: httpx.Response, form: PageForm, **typed: str) -> httpx.Response:
+        return self.browser.post(page.url.join(form.action), data=form.fields | typed)
+
+    def follow(self, page: httpx.Response, word: str) -> httpx.Response:
+        """Follow the link whose address contains a word."""
+        (link,) = {
+            part.partition('"')[0] for part in page.text.split('href="')[1:] if word in part.partition('"')[0]
+        }
+        return self.browser.get(page.url.join(link.replace("&amp;", "&")))
+
+    def pass_provider(self, page: httpx.Response) -> httpx.Response:
+        """Fill in the provider's pages until they lead back."""
+        while str(page.url).startswith(self.certified.issuer):
+            (form,) = read_forms(page.text)
+            page = self.submit(page, form, login=self.name, password="any")
+        return page
+
+    def sign_in(self, next_path: str = "/console/account") -> httpx.Response:
+        login = self.browser.get(f"{self.base_url}/login", params={"next": next_path})
+        return self.pass_provider(self.follow(login, self.certified.provider.path))
+
+    def log_out(self) -> httpx.Response:
+        page = self.open("/console/account")
+        (form,) = [form for form in read_forms(page.text) if form.action == "/logout"]
+        return self.submit(page, form)
+
+
+@pytest.fixture
+def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], Colleague]]:
+    """Makes people, each with a browser and an account at the provider."""
+    made: list[Colleague] = []
+
+    def make() -> Colleague:
+        name = f"g{uuid4().hex[:12]}"
+        certified.account(name)
+        browser = httpx.Client(
+            timeout=PATIENCE_SECONDS, follow_redirects=True, headers={"Accept": "text/html"}
+        )
+        made.append(Colleague(browser, name, certified, signing.base_url))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.browser.close()
+
+
+@pytest.fixture
+def rules(certified: Certified, database_url: str) -> Callable[..., None]:
+    """Sets the roles that the provider's users get."""
+
+    def put(*rules: RoleRule) -> None:
+        settings = ProviderSettings("Corp ID", ("corp.example",), rules=rules, scopes=("groups",))
+        changed = SsoProvider(
+            certified.provider.name, certified.issuer, "headwater", certified.provider.sealed_secret, settings
+        )
+        Accounts(database_url).run(lambda connection: change_provider(connection, changed))
+
+    return put
+
+
+def role_of(connection: psycopg.Connection, space_id: int, person: Colleague) -> str | None:
+    row = connection.execute(
+        "SELECT m.role FROM memberships m JOIN users u ON u.id = m.user_id"
+        " WHERE m.space_id = %s AND u.email = %s",
+        (space_id, f"{person.name}@corp.example"),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def test_it_works(
+    colleague: Callable[[], Colleague],
+    certified: Certified,
+    rules: Callable[..., None],
+    connection: psycopg.Connection,
+    space_id: int,
+) -> None:
+    """Sign in for the first time, get a role by group, sign in again after a rotation of keys, log out."""
+    rules(RoleRule(space_id, Role.VIEWER), RoleRule(space_id, Role.ADMIN, "marketing"))
+    person = colleague()
+    certified.account(person.name, groups=["marketing", "other"])
+    page = person.sign_in()
+    assert page.url.path == "/console/account"
+    assert "Grace Hopper" in page.text
+    assert "Change password" not in page.text
+    assert role_of(connection, space_id, person) == "admin"
+
+    page = person.log_out()
+    assert "still logged in at Corp ID" in read_text(page.text)
+    assert person.open("/console/account").url.path == "/login"
+    certified.tell({"rotate": True})
+    certified.account(person.name, groups=[])
+    page = person.sign_in(f"/console/spaces/{space_id}/members")  # the provider still knows them
+    assert page.url.path == f"/console/spaces/{space_id}/members"
+    assert role_of(connection, space_id, person) == "viewer"
+    count = connection.execute(
+        "SELECT count(*) FROM users WHERE email = %s", (f"{person.name}@corp.example",)
+    ).fetchone()
+    assert count == (1,)
+
+    page = person.follow(person.log_out(), "/session/end")
+    assert page.url.path == "/session/end"
+    (form,) = read_forms(page.text)
+    page = person.submit(page, form, logout="yes")
+    assert str(page.url) == f"{person.base_url}/login"
+    login = person.follow(person.open("/login"), certified.provider.path)
+    assert str(login.url).startswith(f"{certified.issuer}/interaction/")  # it asks who they are
+
+
+def test_the_provider_ends_the_session(
+    colleague: Callable[[], Colleague], certified: Certified, connection: psycopg.Connection
+) -> None:
+    """Logged out at the provider, by another application."""
+    person = colleague()
+    person.sign_in()
+    page = person.browser.get(f"{certified.issuer}/session/end")
+    (form,) = read_forms(page.text)
+    person.submit(page, form, logout="yes")
+    assert person.open("/console/account").url.path == "/login"
+    left = connection.execute(
+        "SELECT count(*) FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = %s",
+        (f"{person.name}@corp.example",),
+    ).fetchone()
+    assert left == (0,)
+
+
+def test_a_person_who_says_no(colleague: Callable[[], Colleague], certified: Certified) -> None:
+    person = colleague()
+    page = person.follow(person.open("/login"), certified.provider.path)
+    page = person.follow(page, "/abort")
+    assert page.status_code == 403
+    assert "provider_declined" in page.text
+
+
+def test_another_account(colleague: Callable[[], Colleague], certified: Certified) -> None:
+    """A refused account leads to a choice of another one, at the provider."""
+    person = colleague()
+    certified.account(person.name, email_verified=False)
+    page = person.sign_in()
+    assert page.status_code == 403
+    assert "email_not_verified" in page.text
+    assert "Use another account of Corp ID" in read_text(page.text)
+    certified.account(person.name)
+    assert person.sign_in().url.path == "/console/account"
+
+
+def test_assistants_are_admitted_after_a_sign_in(
+    colleague: Callable[[], Colleague], rules: Callable[..., None], space_id: int, signing: Running
+) -> None:
+    rules(RoleRule(space_id, Role.VIEWER))
+    person = colleague()
+    redirect_uri = "http://127.0.0.1:33418/callback"
+    registered = person.browser.post(
+        f"{signing.base_url}/mcp/oauth/register",
+        json={"client_name": "Test", "redirect_uris": [redirect_uri]},
+        headers={"X-Forwarded-For": "13.0.0.1"},
+    ).json()
+    assistant = Assistant(registered["client_id"], redirect_uri)
+    assert challenge_of(assistant.verifier)
+    query = httpx.QueryParams(assistant.request(state="s" * 500))
+    login = person.open(f"/mcp/oauth/authorize?{query}")
+    assert login.url.path == "/login"
+    page = person.pass_provider(person.follow(login, "/login/sso/"))
+    assert page.url.path == "/mcp/oauth/authorize"
+    assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
+    (form,) = [form for form in read_forms(page.text) if form.action.startswith("/mcp/oauth/authorize")]
+    answer = person.browser.post(
+        page.url.join(form.action),
+        data=form.fields | {"space_id": str(space_id), "decision": "approve"},
+        follow_redirects=False,
+    )
+    code = make_query(answer.headers["location"])["code"]
+    token = person.browser.post(f"{signing.base_url}/mcp/oauth/token", data=assistant.form(code))
+    assert token.json()["access_token"].startswith("trk_mcp_")

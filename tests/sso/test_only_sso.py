@@ -1,0 +1,206 @@
+"""An installation where only one owner still has a password, and the commands that lead there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.spaces.accounts.invitations import invite
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.sessions import open_session
+from headwater.spaces.accounts.users import User, create_user
+from headwater.spaces.sso.refusals import SsoReason
+from tests.sso.conftest import INSTALLATION_SECRET
+from tests.sso.fake_provider import DOMAIN, SECRET, Desk, FakeProvider
+from tests.sso.test_hostile_provider import refused
+from tests.support.accounts import unique_email
+from tests.support.commands import run_command
+
+
+class Terminal:
+    """The operator's."""
+
+    def __init__(self, url: str) -> None:
+        self._variables = {
+            "HEADWATER_DATABASE_URL": url, "HEADWATER_SECRET_KEY": INSTALLATION_SECRET,
+            "HEADWATER_SSO_HOSTS": "127.0.0.1",
+        }  # fmt: skip
+
+    def run(self, *arguments: str, typed: str = "") -> Any:
+        done = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def fail(self, *arguments: str, typed: str = "") -> str:
+        done = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+        assert done.returncode == 2, done.stdout
+        return done.stderr
+
+
+@pytest.fixture
+def terminal(database_url: str) -> Terminal:
+    return Terminal(database_url)
+
+
+def add(terminal: Terminal, fake: FakeProvider, *more: str) -> Any:
+    options = ("--issuer", fake.issuer, "--client-id", "client", "--secret", "client_secret=@-")
+    return terminal.run("add", fake.name, *options, "--domain", DOMAIN.upper(), *more, typed=SECRET)
+
+
+@pytest.fixture
+def chief(desk: Desk, space_id: int) -> User:
+    """The owner who keeps a password."""
+    return desk.accounts.member(space_id, name="Chief")
+
+
+@pytest.fixture
+def required(
+    desk: Desk, terminal: Terminal, chief: User, connection: psycopg.Connection
+) -> Iterator[FakeProvider]:
+    """The only way in, besides the chief's password."""
+    fake = desk.make()
+    terminal.run("require", "--email", chief.email)
+    yield fake
+    connection.execute("DELETE FROM sso_password_users")
+
+
+def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection, space_id: int) -> None:
+    """Add a provider, test it, change it, log in, remove it."""
+    fake = desk.providers.make()
+    role = f"{space_id}:admin:ads: all"
+    added = add(
+        terminal, fake, "--role", role, "--role", f"{space_id}:viewer", "--require", "hd=acme.example"
+    )
+    assert added == {
+        "name": fake.name, "title": fake.name, "issuer": fake.issuer, "client_id": "client",
+        "has_secret": True, "domains": DOMAIN,
+        "roles": f"{role}, {space_id}:viewer", "require": "hd=acme.example",
+    }  # fmt: skip
+    stored = connection.execute(
+        "SELECT client_secret FROM sso_providers WHERE name = %s", (fake.name,)
+    ).fetchone()
+    assert stored is not None
+    assert SECRET.encode() not in stored[0]
+    assert terminal.run("test", fake.name) == {
+        "name": fake.name, "token_endpoint": f"{fake.issuer}/token", "keys": 1,
+    }  # fmt: skip
+    refused(desk.sign_in(fake), SsoReason.REQUIRED_CLAIM)
+    changed = terminal.run(
+        "set", fake.name, "--title", "Acme ID", "--require", "name=Ada", "--scope", "groups"
+    )
+    assert changed == {**added, "title": "Acme ID", "require": "name=Ada"}
+    asked = desk.begin(desk.browser(), fake)
+    assert asked["scope"] == "openid email profile groups"
+    assert desk.sign_in(fake).status_code == 303  # with the secret that stayed
+    rows = terminal.run("list")
+    assert {"passwords": "all", **changed} in rows
+    email = fake.account["email"]
+    assert terminal.run("unlink", fake.name, "--email", email) == {"provider": fake.name, "email": email}
+    fake.account["sub"] = "a new account"
+    browser = desk.browser()
+    assert desk.sign_in(fake, browser).status_code == 303
+    terminal.run("remove", fake.name)
+    assert browser.get("/console/account").status_code == 303  # its sessions are over
+    assert browser.get(f"/login/sso/{fake.name}").status_code == 404
+
+
+def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> None:
+    fake = desk.providers.make()
+    given = ["--issuer", fake.issuer, "--client-id", "client"]
+    domain = ["--domain", DOMAIN]
+    for name, options, words in (
+        ("Acme", [*given, *domain], "The name must be up to 32 lower-case letters"),
+        ("acme", given, "The domain must be given at least once"),
+        ("acme", [*given, "--domain", "acme"], "'acme' is not a domain"),
+        ("acme", ["--issuer", "ftp://x", "--client-id", "c", *domain], "must be an https:// URL"),
+        ("acme", ["--issuer", "https://x/?a", "--client-id", "c", *domain], "must be an https:// URL"),
+        ("acme", ["--issuer", "https://x", "--client-id", "", *domain], "The client_id must be"),
+        ("acme", [*given, *domain, "--role", "x"], "must be SPACE:ROLE"),
+        ("acme", [*given, *domain, "--role", f"{space_id}:chief"], "must be SPACE:ROLE"),
+        ("acme", [*given, *domain, "--role", "999999999:viewer"], "Space"),
+        ("acme", [*given, *domain, "--scope", "a b"], "'a b' must be a word"),
+        ("acme", [*given, *domain, "--title", ""], "The title must not be empty"),
+        ("acme", [*given, *domain, "--secret", "password=@-"], "client_secret=@FILE"),
+        ("acme", [*given, *domain, "--require", "hd"], "must be KEY=VALUE"),
+    ):  # fmt: skip
+        assert words in terminal.fail("add", name, *options), options
+    add(terminal, fake)
+    assert "There is a provider named" in terminal.fail("add", fake.name, *given, *domain)
+    fake.metadata["issuer"] = "https://evil.example"
+    assert "issuer" in terminal.fail("test", fake.name)
+    for command in (["set", "none"], ["remove", "none"], ["test", "none"]):
+        assert "Provider not found" in terminal.fail(*command)
+    viewer = desk.accounts.member(space_id, Role.VIEWER)
+    without = desk.accounts.run(lambda connection: create_user(connection, unique_email(), None))
+    for user in (viewer, without):
+        assert "must be an owner of a Space and have a password" in terminal.fail(
+            "require", "--email", user.email
+        )
+    assert "no account linked" in terminal.fail("unlink", fake.name, "--email", viewer.email)
+
+
+def test_passwords_are_off_except_one(desk: Desk, required: FakeProvider, chief: User, space_id: int) -> None:
+    other = desk.accounts.member(space_id)
+    browser = desk.console()
+    page = browser.log_in(other)
+    assert page.status_code == 422
+    words = "The password is wrong, or this account must log in with single sign-on."
+    assert words in page.text
+    assert "Emergency login with a password" in page.text
+    assert words in browser.fill("/login", "/login", email="nobody@example.com", password="wrong").text
+    assert browser.log_in(chief).status_code == 200
+    assert "Change password" in browser.get("/console/account").text
+    required.account["email"] = f"only-{space_id}@{DOMAIN}"
+    assert desk.sign_in(required).status_code == 303
+
+
+def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space_id: int) -> None:
+    fake = desk.make()
+    by_password, kept, by_provider = desk.browser(), desk.browser(), desk.browser()
+    other = desk.accounts.member(space_id)
+    for browser, user in ((by_password, other), (kept, chief)):
+        token, _ = desk.accounts.run(lambda c, user=user: open_session(c, user.id))
+        browser.cookies.set("headwater_session", token)
+    desk.sign_in(fake, by_provider)
+    try:
+        assert terminal.run("require", "--email", chief.email) == {"password_for": chief.email}
+        found = [browser.get("/console/account").status_code for browser in (by_password, kept, by_provider)]
+        assert found == [303, 200, 200]
+        rows = terminal.run("list")
+        assert {row["passwords"] for row in rows} == {chief.email}
+    finally:
+        assert terminal.run("optional") == {"password_for": "all"}
+    assert desk.console().log_in(other).status_code == 200
+
+
+def test_no_password_is_chosen_elsewhere(desk: Desk, required: FakeProvider, space_id: int) -> None:
+    """Neither by an invitation nor on the account's page."""
+    link, _ = desk.accounts.run(lambda c: invite(c, space_id, f"new@{DOMAIN}", Role.ADMIN, None))
+    browser = desk.browser()
+    sent = browser.get(link)
+    assert (sent.status_code, sent.headers["location"]) == (303, f"/login?next={link}")
+    assert desk.sign_in(required, browser, next_path=link).headers["location"] == link
+    console = desk.console()
+    console.client.cookies.set("headwater_session", browser.cookies["headwater_session"])
+    joined = console.fill(link, link)
+    assert joined.url.path.startswith(f"/console/spaces/{space_id}")
+    assert "Change password" not in console.get("/console/account").text
+    form = console.form("/console/account", "/console/account/name")
+    form.action = "/console/account/password"
+    assert console.send(form, current="x", password="a long enough one").status_code == 403
+
+
+def test_an_account_by_invitation_needs_no_provider_otherwise(desk: Desk, space_id: int) -> None:
+    link, email = desk.accounts.run(lambda c: invite(c, space_id, unique_email(), Role.ADMIN, None))
+    assert f'value="{email}"' in desk.browser().get(link).text
+
+
+def test_providers_before_the_first_account_are_shown(desk: Desk) -> None:
+    fake = desk.make(title="<b>First</b>")
+    page = desk.browser().get("/login").text
+    assert f"/login/sso/{fake.name}?next=/console" in page
+    assert "Log in with <bdi>&lt;b&gt;First&lt;/b&gt;</bdi>" in page

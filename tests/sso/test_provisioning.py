@@ -1,0 +1,165 @@
+"""Who becomes which user, and with which roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import psycopg
+import pytest
+
+from headwater.spaces.accounts.members import add_member
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.sso.identities import GrantedRole, find_roles
+from headwater.spaces.sso.providers import RoleRule
+from headwater.spaces.sso.refusals import SsoReason
+from tests.sso.fake_provider import DOMAIN, Desk, FakeProvider
+from tests.sso.test_hostile_provider import refused
+
+
+def role_of(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -> str | None:
+    row = connection.execute(
+        "SELECT m.role FROM memberships m JOIN sso_identities i ON i.user_id = m.user_id"
+        " WHERE m.space_id = %s AND i.provider = %s",
+        (space_id, fake.name),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callable[..., int]) -> None:
+    """The role of a group follows at each login; one for new users is given once."""
+    led, given = make_space(), make_space()
+    rules = (
+        RoleRule(led, Role.ADMIN, "ads"),
+        RoleRule(led, Role.OWNER, "chiefs"),
+        RoleRule(given, Role.VIEWER),
+    )
+    fake = desk.make(rules=rules)
+    for groups, role in ((["ads"], "admin"), (["ads", "chiefs"], "owner"), ("ads", "owner"), ([], "owner")):
+        fake.account["groups"] = groups
+        assert desk.sign_in(fake).status_code == 303
+        assert role_of(connection, led, fake) == role  # the last owner stays one
+        assert role_of(connection, given, fake) == "viewer"
+    other = desk.accounts.member(led)
+    for groups, role in ((["ads"], "admin"), (None, None), ([7, None, "ads"], "admin"), ({"ads": 1}, None)):
+        fake.account["groups"] = groups
+        assert desk.sign_in(fake).status_code == 303
+        assert role_of(connection, led, fake) == role
+    connection.execute("DELETE FROM memberships WHERE space_id = %s AND user_id <> %s", (given, other.id))
+    desk.sign_in(fake)
+    assert role_of(connection, given, fake) is None  # who was removed by hand stays out
+
+
+def test_roles_of_rules() -> None:
+    """The highest role that applies, by trying every combination."""
+    for groups, *roles in product(((), ("a",), ("b",), ("a", "b")), Role, Role, (*Role, None)):
+        a, b, everybody = roles
+        assert a is not None
+        assert b is not None
+        rules = [RoleRule(1, a, "a"), RoleRule(1, b, "b")]
+        rules += [RoleRule(1, everybody)] if everybody else []
+        fitting = {role for role, group in ((a, "a"), (b, "b")) if group in groups} | {everybody}
+        best = next((role for role in Role if role in fitting), None)
+        assert find_roles(rules, groups) == {1: GrantedRole(best, follows_groups=True)}
+    assert find_roles([RoleRule(2, Role.VIEWER)], ["x"]) == {
+        2: GrantedRole(Role.VIEWER, follows_groups=False)
+    }
+
+
+def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
+    """By their verified address, once; later by the account, whatever its address has become."""
+    user = desk.accounts.user(f"linked-{space_id}@{DOMAIN}", "Grace")
+    desk.accounts.run(lambda c: add_member(c, space_id, user.id, Role.VIEWER))
+    fake = desk.make(rules=(RoleRule(space_id, Role.ADMIN),))
+    fake.account["email"] = user.email.upper()
+    browser = desk.browser()
+    desk.sign_in(fake, browser)
+    page = browser.get("/console/account").text
+    assert "Grace" in page
+    assert "Change password" in page  # which still works
+    assert role_of(connection, space_id, fake) == "viewer"  # they are no new user
+    fake.account["email"] = f"renamed-{space_id}@{DOMAIN}"
+    desk.sign_in(fake, browser)
+    assert user.email in browser.get("/console/account").text
+    console = desk.console()
+    assert console.log_in(user).url.path.startswith("/console")
+
+
+def test_an_address_that_was_given_to_another_person(desk: Desk) -> None:
+    fake = desk.make()
+    desk.sign_in(fake)
+    fake.account["sub"] = "the successor"
+    refused(desk.sign_in(fake), SsoReason.LINKED_TO_ANOTHER)
+
+
+def test_a_disabled_user(desk: Desk, connection: psycopg.Connection) -> None:
+    fake = desk.make()
+    desk.sign_in(fake)
+    connection.execute("UPDATE users SET disabled_at = now() WHERE email = %s", (fake.account["email"],))
+    refused(desk.sign_in(fake), SsoReason.ACCOUNT_DISABLED)
+
+
+@pytest.mark.parametrize(
+    ("claims", "admitted"),
+    [
+        ({"hd": "acme.example", "tid": ["1", "2"]}, True),
+        ({"hd": "acme.example", "tid": "2"}, True),
+        ({"hd": "acme.example"}, False),
+        ({"hd": ["acme"], "tid": "2"}, False),
+        ({"hd": "evil.example", "tid": "2"}, False),
+    ],
+)
+def test_required_claims(desk: Desk, claims: dict[str, object], *, admitted: bool) -> None:
+    fake = desk.make({"claims": claims}, required={"hd": "acme.example", "tid": "2"})
+    answer = desk.sign_in(fake)
+    if admitted:
+        assert answer.status_code == 303
+    else:
+        refused(answer, SsoReason.REQUIRED_CLAIM)
+
+
+def test_another_claim_verifies_the_address(desk: Desk) -> None:
+    """As of Microsoft Entra ID, which has no `email_verified`."""
+    fake = desk.make({"claims": {"email_verified": None, "xms_edov": 1}}, verified_claim="xms_edov")
+    assert desk.sign_in(fake).status_code == 303
+    fake.claims["xms_edov"] = 0
+    fake.claims["email_verified"] = True
+    refused(desk.sign_in(fake), SsoReason.EMAIL_NOT_VERIFIED)
+
+
+def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
+    fake = desk.make(rules=(RoleRule(space_id, Role.VIEWER),))
+    fake.account["name"] = "x" * 500
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: desk.sign_in(fake), range(4)))
+    assert [answer.status_code for answer in answers] == [303] * 4
+    found = connection.execute(
+        "SELECT count(*), max(name) FROM users WHERE email = %s", (fake.account["email"],)
+    ).fetchone()
+    assert found == (1, "")
+    assert role_of(connection, space_id, fake) == "viewer"
+
+
+def test_a_login_takes_the_place_of_the_earlier_one(desk: Desk) -> None:
+    fake, browser = desk.make(), desk.browser()
+    desk.sign_in(fake, browser)
+    before = browser.cookies["headwater_session"]
+    desk.sign_in(fake, browser)
+    thief = desk.browser()
+    thief.cookies.set("headwater_session", before)
+    assert thief.get("/console/account").status_code == 303
+
+
+def test_owners_see_the_providers(desk: Desk, space_id: int) -> None:
+    rules = (RoleRule(space_id, Role.OWNER, "<chiefs>"), RoleRule(space_id, Role.VIEWER))
+    fake, browser = desk.make(rules=rules, title=f"Seen {space_id}"), desk.browser()
+    fake.account["groups"] = ["<chiefs>"]
+    desk.sign_in(fake, browser)
+    page = browser.get(f"/console/spaces/{space_id}/members").text
+    assert f"Seen {space_id}" in page
+    assert "owner for the group <bdi>&lt;chiefs&gt;</bdi>" in page
+    desk.accounts.member(space_id)
+    fake.account["groups"] = []
+    desk.sign_in(fake, browser)
+    assert f"Seen {space_id}" not in browser.get(f"/console/spaces/{space_id}/members").text
