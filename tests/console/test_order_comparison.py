@@ -23,6 +23,7 @@ def upload(person: Callable[..., Person], space_id: int) -> Callable[..., httpx.
 
     def send(content: str, **fields: str) -> httpx.Response:
         form = browser.form(path, path)
+        assert form.fields[-1][0] == "file"  # as it is read while it arrives
         data = {**dict(form.fields), "first": "2026-05-01", "last": "2026-05-31", **fields}
         files = {"file": ("list.csv", content.encode(), "text/csv")}
         return browser.client.post(path, data=data, files=files)
