@@ -26,6 +26,7 @@ from bench import (
     people,
     pipeline,
     processes,
+    protocols,
     pulls,
     reload,
     reports,
@@ -38,7 +39,7 @@ from bench.stage import Stage, staged
 from headwater.base import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",
+    "start", "ingest", "protocols", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",
     "people", "reports", "cohorts", "spend", "pulls", "pages", "mcp", "exports", "erasures", "sources",
     "payloads", "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
@@ -80,6 +81,7 @@ def main() -> None:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
+            "protocols": lambda: protocols.measure(stage, say),
             "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),

@@ -71,7 +71,8 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         data = self._head + data
         head, separator, body = data.partition(b"\r\n\r\n")
-        length = int(head[head.index(b"content-length: ") + 16 :].split(b"\r\n", 1)[0])
+        _, stated, rest = head.partition(b"content-length: ")
+        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 has none
         if not separator or len(body) < length:
             self._head = data
             return
