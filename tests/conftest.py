@@ -204,11 +204,15 @@ class Running:
 
 
 def run_application(
-    settings: Settings, database_url: str, passwords: Passwords | None = None, egress: Egress | None = None
+    settings: Settings,
+    database_url: str,
+    passwords: Passwords | None = None,
+    egress: Egress | None = None,
+    host: str = "127.0.0.1",
 ) -> Running:
-    """Start the application on a free port and wait until it answers."""
+    """Start the application on a free port and wait until it answers. `host` is a name of this machine."""
     listener = socket.create_server(("127.0.0.1", 0))
-    base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    base_url = f"http://{host}:{listener.getsockname()[1]}"
     server = make_server(create_app(settings, database_url, base_url, passwords, egress))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

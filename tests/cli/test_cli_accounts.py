@@ -11,6 +11,7 @@ import pytest
 from headwater.cli import main
 from headwater.spaces.accounts import invitations, links, members, tokens, users
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.factors.factors import add_authenticator
 from tests.support.accounts import PASSWORD, Accounts, unique_email
 
 
@@ -98,6 +99,15 @@ def test_links(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     reset = terminal.json("user", "reset-link", "--email", user.email)["url"].rpartition("/")
     assert reset[0].endswith(links.RESET_PATH)
     assert accounts.run(lambda c: links.find_reset_link(c, reset[2])) == user.id
+
+
+def test_second_factors(terminal: Terminal, accounts: Accounts) -> None:
+    user = accounts.user()
+    accounts.run(lambda c: add_authenticator(c, bytes(32), user.id, "A" * 32, 1))
+    reset = ("user", "reset-factors", "--email", user.email)
+    assert terminal.json(*reset) == {"email": user.email, "had_factor": True}
+    assert terminal.json(*reset) == {"email": user.email, "had_factor": False}
+    assert "no such user" in terminal.fails("user", "reset-factors", "--email", unique_email())
 
 
 def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: int) -> None:

@@ -61,6 +61,7 @@ def test_it_works(cli: Cli) -> None:
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
         "half_life_days": 7, "cost_rate": None, "page_view_days": None,
         "inactive_contact_days": None, "delivery_days": None, "log_days": None,
+        "require_second_factor": False,
         "event_labels": {}, "field_labels": {}, "source_names": {}, "networks": [],
         "answer_phrases": {},
         "limits": {},
@@ -83,11 +84,13 @@ def test_set(cli: Cli, space: Any) -> None:
         "inactive_contact_days=100",
         "delivery_days=30",
         "log_days=3650",
+        "require_second_factor=true",
     )
     labels = {"custom_event_7": "a=b"}
     assert changed == space | {
         "limits": {"track": 9}, "event_labels": labels, "half_life_days": 14,
         "page_view_days": 400, "inactive_contact_days": 100, "delivery_days": 30, "log_days": 3650,
+        "require_second_factor": True,
     }  # fmt: skip
 
 

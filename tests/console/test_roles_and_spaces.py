@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+import httpx
 import psycopg
 import pytest
 
@@ -17,6 +18,7 @@ from headwater.spaces.accounts.roles import Permission, Role
 from tests.console.browsing import Browser, without_tokens
 from tests.console.conftest import Person
 from tests.support.factories import Stage
+from tests.support.factors import CONFIRM, age_factor, enrol
 from tests.support.sites import make_site
 from tests.support.trained_models import plant_trained_model
 from tests.support.two_spaces import tenant_tables
@@ -252,13 +254,17 @@ def test_who_sees_a_page(
 
 
 def send(person: Person, space_id: int, end: str, action: str) -> int:
+    return post(person, space_id, end, action).status_code
+
+
+def post(person: Person, space_id: int, end: str, action: str) -> httpx.Response:
     """Send an action's form with a good token and nothing in it."""
     form, once, _ = ACTIONS[end]
     make = once_token if once else form_token
     data = {TOKEN: make(person.form_key, form)}
     files = {"file": ("x.csv", b"")} if end in {"/orders/imports/upload", "/order-comparison"} else None
     path = f"/console/spaces/{space_id}{action}"
-    return person.browser.client.post(path, data=data, files=files).status_code
+    return person.browser.client.post(path, data=data, files=files)
 
 
 @pytest.mark.parametrize("end", POSTED)
@@ -285,6 +291,34 @@ def test_actions(
     assert send(stranger, 999_999_999, end, filled(end)) == 404
 
 
+DANGEROUS = {
+    "/contacts/{contact_id}/erase",
+    "/keys/create", "/keys/rotate", "/keys/restrict", "/keys/revoke",
+    "/mcp/create", "/spend/connections/script/{platform}",
+    "/members/invite", "/members/role", "/members/remove", "/members/uninvite",
+    "/platforms/connect/{platform}", "/platforms/{destination_id}/settings",
+    "/spend/connections/connect/{platform}", "/spend/connections/{connection_id}/settings",
+    "/orders/webhooks/{webhook_id}/secret",
+}  # fmt: skip
+"""The actions that ask for a fresh second factor."""
+
+
+def test_dangerous_actions(
+    owner: Person, connection: psycopg.Connection, filled: Callable[[str], str], space_id: int
+) -> None:
+    """They ask users who have a factor, with a good form, if it was not used for ten minutes."""
+
+    def asked(ends: Iterable[str]) -> set[str]:
+        answers = {end: post(owner, space_id, end, filled(end)) for end in ends}
+        return {end for end, one in answers.items() if one.headers.get("location", "").startswith(CONFIRM)}
+
+    assert asked(DANGEROUS) == set(), "without a factor"
+    enrol(owner.browser)
+    assert asked(DANGEROUS) == set(), "with a fresh one"
+    age_factor(connection, owner.user.id)
+    assert asked(POSTED) == DANGEROUS
+
+
 # The routes outside any Space, and what a guest without a token is answered.
 ELSEWHERE = {
     ("GET", "/"): 303, ("GET", "/favicon.ico"): 200, ("GET", "/console/static/{name}"): 404,
@@ -300,6 +334,14 @@ ELSEWHERE = {
     ("POST", "/console/account/password"): 303,
     ("POST", "/console/account/sessions/close"): 303,
     ("POST", "/console/account/sessions/close-all"): 303,
+    ("GET", "/login/factor"): 303, ("POST", "/login/factor"): 415,
+    ("GET", "/console/account/confirm"): 303, ("POST", "/console/account/confirm"): 303,
+    ("GET", "/console/account/authenticator"): 303, ("POST", "/console/account/authenticator"): 303,
+    ("POST", "/console/account/authenticator/codes"): 303,
+    ("POST", "/console/account/authenticator/remove"): 303,
+    ("GET", "/login/passkey"): 404, ("POST", "/login/passkey"): 415,
+    ("GET", "/console/account/passkeys"): 303, ("POST", "/console/account/passkeys"): 303,
+    ("POST", "/console/account/passkeys/remove"): 303,
 }  # fmt: skip
 
 

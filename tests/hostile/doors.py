@@ -94,6 +94,7 @@ from headwater.spend.connections.inputs import read_new as read_new_connection
 from headwater.spend.inputs import read_spend
 from tests.hostile.answer_doors import ANSWER_DOORS
 from tests.hostile.cells import read_filter_number, read_imported_number, survey_cell
+from tests.hostile.factor_doors import FACTOR_DOORS
 from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.ga4_doors import GA4_JSON_DOORS, GA4_TEXT_DOORS
 from tests.hostile.growth import Door
@@ -119,7 +120,7 @@ SPACE = Space(
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
     cost_rate=None, page_view_days=None, inactive_contact_days=None, delivery_days=None,
-    log_days=None, event_labels={}, field_labels={}, source_names={},
+    log_days=None, require_second_factor=False, event_labels={}, field_labels={}, source_names={},
     answer_phrases={}, networks=[],
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -259,6 +260,7 @@ def _reasons(text: str) -> None:
 
 TEXT_DOORS = [
     *FORM_DOORS,
+    *FACTOR_DOORS,
     *ANSWER_DOORS,
     *IMPORT_DOORS,
     *LINK_DOORS,

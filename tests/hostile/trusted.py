@@ -54,6 +54,7 @@ TRUSTED: Mapping[str, str] = {
     "forwarding/destinations/destination_check.py": "a number of ours",
     "spaces/sso/providers.py": "typed by the operator, or rows that we wrote",
     "spaces/encryption.py": "secrets that we sealed",
+    "spaces/factors/passkeys.py find_relying_party": "a setting of the operator",
     "http/decimals.py": "a number",
     "http/exchange.py begin_exchange": "a head that the parser has bounded",
     "intake/imports/rejected_rows.py": "a file that we wrote",

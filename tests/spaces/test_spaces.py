@@ -96,6 +96,7 @@ def test_every_bucket_can_be_limited(database_url: str, bucket: str) -> None:
         ("field_label.profile_field_1", "a\x00b"), ("limit.nothing", "5"),
         ("limit.track", "-1"), ("limit.track", "1.5"), ("limit.track", "١٢"),
         ("half_life_days", "0"), ("half_life_days", "366"), ("half_life_days", "7.5"),
+        ("require_second_factor", "yes"),
         ("page_view_days", "29"), ("page_view_days", "3651"), ("page_view_days", "1e3"),
         ("inactive_contact_days", "99"), ("delivery_days", "29"), ("log_days", "3651"),
         ("half_life_days", ""), ("source_name.x", "facebook"), ("source_name. ", "sms"),

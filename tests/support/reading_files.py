@@ -27,7 +27,7 @@ def make_space(currency: str = "EUR") -> Space:
     """A Space that is in no database."""
     return Space(
         1, "Space", "UTC", currency, "auto", "active", None, [], [], [], [], {}, [], {}, "unknown",
-        7, None, None, None, None, None, {}, {},
+        7, None, None, None, None, None, False, {}, {},
     )  # fmt: skip
 
 

@@ -111,6 +111,8 @@ class Settings:
     """Hosts of alert webhooks that may have private addresses, or be called without TLS."""
     sso_hosts: tuple[str, ...] = ()
     """Hosts of identity providers that may have private addresses, or be called without TLS."""
+    require_second_factor: bool = False
+    """True if every Space requires a second factor of its members."""
     max_connections: int = 800
     """Maximum open connections of an API process."""
     log_level: str = "info"
@@ -304,6 +306,7 @@ READERS = {
     "mail_from": _mail_from,
     "notify_hosts": _private_hosts,
     "sso_hosts": _private_hosts,
+    "require_second_factor": _yes_or_no,
     "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,

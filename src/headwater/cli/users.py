@@ -21,6 +21,7 @@ from headwater.spaces.accounts import invitations, links, members, users
 from headwater.spaces.accounts.passwords import Passwords, check_password
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import User
+from headwater.spaces.factors.factors import reset_factors
 from headwater.spaces.spaces import fetch_space
 
 ROLE = Option("--role", required=True, choices=("owner", "admin", "viewer"))
@@ -96,6 +97,16 @@ async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
         link = await links.make_reset_link(connection, user.id)
         url = await fetch_base_url(connection, settings) + link
     return {"url": url, "email": user.email}
+
+
+@group.command("reset-factors", "remove a user's second factors, and log out their browsers", EMAIL, JSON)
+@prints
+async def remove_factors(settings: Settings, arguments: Namespace) -> Row:
+    """Help a user who lost their phone and recovery codes."""
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.email)
+        had_factor = await reset_factors(connection, user.id)
+    return {"email": user.email, "had_factor": had_factor}
 
 
 @group.command("set-up-link", "make a link for the first account", JSON)

@@ -1,4 +1,4 @@
-"""Account page: name, password, sessions and personal tokens."""
+"""Account page: name, password, second factor, sessions and personal tokens."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
 from headwater.spaces.accounts.tokens import list_own_tokens
 from headwater.spaces.accounts.users import change_name, change_password, fetch_user
+from headwater.spaces.factors.factors import count_recovery_codes, has_authenticator
+from headwater.spaces.factors.passkeys import find_relying_party, list_passkeys
 
 PATH = "/console/account"
 
@@ -71,7 +73,9 @@ async def post_password(request: Request) -> Response:
         await change_password(
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )
-        token = await begin_session(connection, request, visitor.user, visitor)
+        token = await begin_session(
+            connection, request, visitor.user, visitor, factor_at=visitor.session.factor_at
+        )
     response = redirect(request, PATH, FlashMessage.PASSWORD_CHANGED)
     log_in(request, response, token)
     return response
@@ -105,12 +109,20 @@ async def _page(
         user = await fetch_user(connection, visitor.user.id)
         sessions = await list_sessions(connection, visitor.user.id)
         tokens = await list_own_tokens(connection, visitor.user.id)
+        recovery_codes = await count_recovery_codes(connection, visitor.user.id)
+        authenticator = await has_authenticator(connection, visitor.user.id)
+        passkeys = await list_passkeys(connection, visitor.user.id)
         ways = await load_login_ways(connection)
     common: dict[str, Any] = {
         "name": user.name,
         "sessions": sessions,
         "tokens": tokens,
         "current_session": visitor.session.id,
+        "has_factor": visitor.session.has_factor,
+        "has_authenticator": authenticator,
+        "passkeys": passkeys,
+        "offers_passkeys": find_relying_party(services(request).base_url) is not None,
+        "recovery_codes": recovery_codes,
         "takes_password": user.password_hash is not None and ways.takes_password(user.id),
         "errors": errors or {},
     }

@@ -20,7 +20,7 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
 
 ROUTES = SpacePages("/mcp")
-_CREATE = SentForm("create token", Permission.MAKE_TOKENS, once=True)
+_CREATE = SentForm("create token", Permission.MAKE_TOKENS, once=True, is_dangerous=True)
 
 
 @ROUTES.page()

@@ -11,6 +11,10 @@ class FlashMessage(StrEnum):
     LOGGED_OUT = "You are logged out."
     LOGGED_OUT_EVERYWHERE = "You are logged out everywhere."
     SESSION_CLOSED = "That browser is logged out."
+    LOGIN_EXPIRED = "Your login took too long, or began in another browser. Log in again."
+    FACTOR_REMOVED = "Your authenticator app is removed."
+    PASSKEY_ADDED = "The passkey is added."
+    PASSKEY_REMOVED = "The passkey is removed."
     PASSWORD_CHANGED = "Your password is changed. Other browsers are logged out."  # noqa: S105
     PASSWORD_CHOSEN = "Your password is changed and your tokens are revoked. Log in with the new password."  # noqa: S105
     NAME_CHANGED = "Your name is changed."

@@ -33,8 +33,8 @@ from headwater.spaces.keys import (
 )
 
 ROUTES = SpacePages("/keys")
-_CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True)
-_ROTATE = SentForm("rotate key", Permission.MANAGE_KEYS, once=True)
+_CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True, is_dangerous=True)
+_ROTATE = SentForm("rotate key", Permission.MANAGE_KEYS, once=True, is_dangerous=True)
 
 LIFETIMES = {"": "never", "30d": "after 30 days", "90d": "after 90 days", "365d": "after a year"}
 OVERLAPS = {"0h": "not at all", "1h": "1 hour", DEFAULT_OVERLAP: "24 hours", "7d": "7 days", "30d": "30 days"}
@@ -96,14 +96,16 @@ async def post_rotate(visit: PageVisit) -> Response:
     return await _page(visit, made={"key": key, "name": stored.name, "old_ends_at": ends_at})
 
 
-@ROUTES.action("/restrict", SentForm("restrict key", Permission.MANAGE_KEYS), _refuse_change)
+@ROUTES.action(
+    "/restrict", SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True), _refuse_change
+)
 async def post_restrict(visit: PageVisit) -> FlashMessage:
     addresses = read_addresses(visit.form.text("addresses"))
     await restrict_key(visit.connection, visit.space.id, visit.form.number("key"), addresses)
     return FlashMessage.KEY_RESTRICTED
 
 
-@ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))
+@ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS, is_dangerous=True))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
     await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
     return FlashMessage.KEY_REVOKED

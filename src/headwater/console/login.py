@@ -1,4 +1,4 @@
-"""Login with a password.
+"""Login with a password. Users with a second factor are asked for it before their session begins.
 
 Failed logins are counted by account and address before the password is checked. Answers are the same, in text
 and time, whether the account exists or not.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
+from urllib.parse import quote
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -19,12 +21,24 @@ from ua_parser import parse
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
 from headwater.console.pages import redirect, render, wait_text
-from headwater.console.visitor import LOGIN, Visitor, find_visitor, guest_key, local_path, log_in
+from headwater.console.visitor import (
+    FACTOR,
+    LOGIN,
+    Visitor,
+    find_visitor,
+    guest_key,
+    local_path,
+    log_in,
+    set_cookie,
+)
 from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
 from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import PASSWORD, ProviderSession, close_session, open_session
 from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
+from headwater.spaces.factors.factors import has_factor
+from headwater.spaces.factors.passkeys import any_passkey, find_relying_party
+from headwater.spaces.factors.sealed_state import PENDING_SECONDS, begin_login, seal_state
 from headwater.spaces.sso.providers import SsoProvider, list_password_users, list_providers
 
 FAILURES = 10
@@ -41,7 +55,8 @@ class LoginWays(Struct, frozen=True):
 
     providers: Sequence[SsoProvider]
     password_users: Sequence[int]
-    """The only users who may use a password; empty if all may."""
+    """The only users who may use a password or a passkey; empty if all may."""
+    has_passkeys: bool
 
     def takes_password(self, user_id: int) -> bool:
         return not self.password_users or user_id in self.password_users
@@ -53,7 +68,11 @@ class LoginWays(Struct, frozen=True):
 
 async def load_login_ways(connection: AsyncConnection) -> LoginWays:
     password_users = await list_password_users(connection)
-    return LoginWays(await list_providers(connection), [user_id for user_id, _ in password_users])
+    return LoginWays(
+        await list_providers(connection),
+        [user_id for user_id, _ in password_users],
+        await any_passkey(connection),
+    )
 
 
 async def show_login(request: Request) -> Response:
@@ -98,7 +117,14 @@ async def post_login(request: Request) -> Response:
         await tidy_attempts(connection)
         if verdict.rehashed:
             await renew_hash(connection, user, verdict.rehashed)
-        token = await begin_session(connection, request, user, before)
+        needs_factor = await has_factor(connection, user.id)
+        token = None if needs_factor else await begin_session(connection, request, user, before)
+    if token is None:
+        pending = begin_login(user, verdict.rehashed or user.password_hash, account)
+        response = redirect(request, f"{FACTOR}?next={quote(next_path, safe='/')}")
+        sealed = seal_state(shared.sealing_key, pending, guest_key(request))
+        set_cookie(request, response, "login", sealed, PENDING_SECONDS)
+        return response
     response = redirect(request, next_path)
     log_in(request, response, token)
     remember_browser(request, response, account)
@@ -111,12 +137,13 @@ async def begin_session(
     user: User,
     visitor: Visitor | None,
     origin: ProviderSession = PASSWORD,
+    factor_at: datetime | None = None,
 ) -> str:
     """Return the new session's token. Ends the browser's earlier session, `visitor`."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
-    token, _ = await open_session(connection, user.id, device, origin)
+    token, _ = await open_session(connection, user.id, device, origin, factor_at)
     return token
 
 
@@ -153,8 +180,16 @@ def _page(
     status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
+    passkeys = ways.has_passkeys and find_relying_party(services(request).base_url) is not None
     return render(
-        request, "login.html", status=status, ways=ways, next=next_path, email=email, problem=problem
+        request,
+        "login.html",
+        status=status,
+        ways=ways,
+        passkeys=passkeys,
+        next=next_path,
+        email=email,
+        problem=problem,
     )
 
 

@@ -27,6 +27,7 @@ from headwater.console.alert_pages import channels as alert_channels
 from headwater.console.alert_pages import reports as alert_reports
 from headwater.console.alert_pages import rules as alert_rules
 from headwater.console.change_pages import changes_since, channel_changes, spend_changes
+from headwater.console.factor_pages import authenticator, challenge, confirmation, passkey_login, passkeys
 from headwater.console.link_pages import link_sheets, links, sources
 from headwater.console.live_pages import live
 from headwater.console.order_pages import (
@@ -64,7 +65,7 @@ from headwater.console.spend_pages import account_form, watched_file, watched_fo
 from headwater.console.spend_pages import connection as spend_connection
 from headwater.console.spend_pages import connections as spend_connections
 from headwater.console.spend_pages import scripts as spend_scripts
-from headwater.console.visitor import HOME, LOGIN
+from headwater.console.visitor import AUTHENTICATOR, CONFIRM, FACTOR, HOME, LOGIN, PASSKEY
 from headwater.endpoints.services import Services
 from headwater.http.compression import COMPRESSED
 from headwater.http.inputs.path_parameters import REST
@@ -84,6 +85,11 @@ PAGES = [
     *login.ROUTES,
     *logout.ROUTES,
     *sso.ROUTES,
+    *challenge.ROUTES,
+    *confirmation.ROUTES,
+    *authenticator.ROUTES,
+    *passkey_login.ROUTES,
+    *passkeys.ROUTES,
     *onboarding.ROUTES,
     *space_choice.ROUTES,
     *first_page.ROUTES,
@@ -154,7 +160,7 @@ PAGES = [
 
 
 def console_routes(shared: Services) -> list[Route]:
-    console = pages_app(shared, PAGES, opened=[LOGIN])
+    console = pages_app(shared, PAGES, opened=[LOGIN, FACTOR, PASSKEY, CONFIRM, AUTHENTICATOR])
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"
     sign_ins = f"{LOGIN}/{{rest:{REST}}}"

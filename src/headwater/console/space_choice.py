@@ -15,7 +15,7 @@ from headwater.console.pages import redirect, render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, require_visitor
+from headwater.console.visitor import HOME, lacks_factor, require_visitor
 from headwater.endpoints.services import Services, services
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import Parameter, Query
@@ -36,6 +36,8 @@ class SpaceSummary(Struct, frozen=True):
     alerts: Sequence[Alert]
     report: ReportResult | None
     """The last 30 days; None if the report would take too long."""
+    is_hidden: bool = False
+    """Whether the Space requires a second factor first."""
 
     def figure(self, measure: Measure) -> Figure:
         """Return the last 30 days."""
@@ -60,7 +62,10 @@ async def show_spaces(request: Request) -> Response:
     first = PER_PAGE * (page - 1)
     shared, current_time = services(request), datetime.now(UTC)
     summaries = [
-        await _summarize(shared, membership, current_time) for membership in matches[first : first + PER_PAGE]
+        SpaceSummary(membership, [], None, is_hidden=True)
+        if lacks_factor(request, visitor.session, space_requires=membership.require_second_factor)
+        else await _summarize(shared, membership, current_time)
+        for membership in matches[first : first + PER_PAGE]
     ]
     return render(
         request,

@@ -50,6 +50,8 @@ async def post_settings(visit: PageVisit) -> FlashMessage:
     changes = read_changes(changed)
     if not changed:
         return FlashMessage.NOTHING_CHANGED
+    if "require_second_factor" in changed:
+        visit.require_fresh_factor()
     await change_space(visit.connection, visit.space.id, changes)
     return FlashMessage.SETTINGS_SAVED
 
@@ -62,6 +64,8 @@ def _typed(visit: PageVisit) -> dict[str, str]:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # type: ignore[reportUnknownArgumentType]
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Decimal):
         return f"{value:f}"
     return "" if value is None else str(value)

@@ -33,10 +33,18 @@ from headwater.spaces.spaces import fetch_space
 
 LOGIN = "/login"
 HOME = "/console"
+FACTOR = f"{LOGIN}/factor"
+"""Asks for the second factor of a login."""
+PASSKEY = f"{LOGIN}/passkey"
+"""Logs in with a passkey."""
+CONFIRM = f"{HOME}/account/confirm"
+"""Asks for a second factor in a session."""
+AUTHENTICATOR = f"{HOME}/account/authenticator"
+"""Sets up a second factor."""
 MAX_NEXT = 16 * 1024
 _LOCAL = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\U0010ffff]*")
 
-Cookie = Literal["session", "guest", "said", "browser", "sso"]
+Cookie = Literal["session", "guest", "said", "browser", "sso", "login"]
 
 
 class SeeOther(Exception):
@@ -96,14 +104,32 @@ async def require_visitor(request: Request) -> Visitor:
     """Raise SeeOther to the login page, which leads back here."""
     visitor = await find_visitor(request)
     if visitor is None:
-        target = request.url.path
-        if request.url.query:
-            target += f"?{request.url.query}"
-        if request.method != "GET":
-            target = f"{_find_form_page(request)}?again"
-        fits = len(target) <= MAX_NEXT
-        raise SeeOther(f"{LOGIN}?next={quote(target, safe='/')}" if fits else LOGIN)
+        raise _leading_back(request, LOGIN)
     return visitor
+
+
+def require_fresh_factor(request: Request, visitor: Visitor) -> None:
+    """Raise SeeOther to the page that asks for the user's second factor, unless it was used recently. Users
+    without one pass.
+    """
+    if visitor.session.has_factor and not visitor.session.is_fresh:
+        raise _leading_back(request, CONFIRM)
+
+
+def lacks_factor(request: Request, session: Session, *, space_requires: bool) -> bool:
+    """Return whether the session may not see a Space yet, because that requires a second factor."""
+    is_required = space_requires or services(request).settings.require_second_factor
+    return is_required and not session.is_proven
+
+
+def _leading_back(request: Request, page: str) -> SeeOther:
+    """Return a redirect to a page that leads back here."""
+    target = request.url.path
+    if request.url.query:
+        target += f"?{request.url.query}"
+    if request.method != "GET":
+        target = f"{_find_form_page(request)}?again"
+    return SeeOther(f"{page}?next={quote(target, safe='/')}" if len(target) <= MAX_NEXT else page)
 
 
 def _find_form_page(request: Request) -> str:
@@ -124,7 +150,8 @@ async def enter(
 ) -> SpaceVisitor:
     """Return the visitor in the path's Space.
 
-    Raise NotFound for an unknown or inaccessible Space, Forbidden for a role without the permission.
+    Raise NotFound for an unknown or inaccessible Space, Forbidden for a role without the permission, SeeOther
+    to the second factor if the Space requires one.
     """
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
@@ -132,6 +159,8 @@ async def enter(
         raise NotFound("Page")
     await confine(connection, space_id)
     space, alerts = await fetch_space(connection, space_id), await list_alerts(connection, space_id)
+    if lacks_factor(request, visitor.session, space_requires=space.require_second_factor):
+        raise _leading_back(request, AUTHENTICATOR)
     inside = SpaceVisitor(visitor, space, member, alerts)
     request.state.inside = inside
     inside.require(permission)

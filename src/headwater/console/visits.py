@@ -17,7 +17,15 @@ from headwater.console import forms
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, read_space_id, require_visitor
+from headwater.console.visitor import (
+    HOME,
+    SpaceVisitor,
+    enter,
+    read_id,
+    read_space_id,
+    require_fresh_factor,
+    require_visitor,
+)
 from headwater.endpoints.services import Services, services
 from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.http.inputs.parameters import Query
@@ -66,6 +74,10 @@ class PageVisit(Struct, frozen=True):
         """Return a hidden single-use token."""
         return hidden_token(forms.once_token(self.inside.visitor.form_key, form))
 
+    def require_fresh_factor(self) -> None:
+        """Raise SeeOther to the second factor, for forms that are dangerous with some values only."""
+        require_fresh_factor(self.request, self.inside.visitor)
+
     async def spend(self) -> None:
         """Raise Forbidden for a used token."""
         await forms.spend(self.connection, self.form)
@@ -91,6 +103,8 @@ class SentForm(Struct, frozen=True):
     """Whether the form is single-use; the handler spends its token."""
     lock: Lock | None = None
     """Lock taken on the Space before reading the visitor's role."""
+    is_dangerous: bool = False
+    """Whether users with a second factor need a fresh one."""
 
 
 class SpacePages:
@@ -181,10 +195,13 @@ def open_visit(
 
 
 async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
-    """Raise Forbidden for a foreign or outdated form."""
+    """Raise Forbidden for a foreign or outdated form, SeeOther to the second factor for a dangerous one."""
     visitor = await require_visitor(request)
     read_form = forms.read_form_once if form.once else forms.read_form
-    return await read_form(request, visitor.form_key, form.name)
+    posted = await read_form(request, visitor.form_key, form.name)
+    if form.is_dangerous:
+        require_fresh_factor(request, visitor)
+    return posted
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:

@@ -41,6 +41,8 @@ class Space:
     """The days without activity after which a contact without conversions is deleted; None keeps them."""
     delivery_days: int | None
     log_days: int | None
+    require_second_factor: bool
+    """Whether members need a second factor to see it in the console."""
     event_labels: dict[str, str]
     field_labels: dict[str, str]
     """`profile_field_N` to its label; a slot without one cannot be filtered on."""

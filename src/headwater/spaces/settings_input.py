@@ -219,6 +219,12 @@ def _kept_days(least: int = MIN_KEPT_DAYS) -> Callable[[str], str]:
     return read
 
 
+def _yes_or_no(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return value == "true"
+
+
 SETTINGS: dict[str, Callable[[str], Setting]] = {
     "name": _name,
     "timezone": _timezone,
@@ -237,6 +243,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "inactive_contact_days": _kept_days(MIN_CONTACT_DAYS),
     "delivery_days": _kept_days(),
     "log_days": _kept_days(),
+    "require_second_factor": _yes_or_no,
 }
 GROUPS: dict[str, tuple[str, ...]] = {"event_label": CUSTOM_EVENTS, "field_label": SLOT_NAMES}
 SOURCE_NAME = "source_name"

@@ -40,6 +40,7 @@ _COLUMNS = (
     "inactive_contact_days",
     "delivery_days",
     "log_days",
+    "require_second_factor",
 )
 
 

@@ -3,6 +3,7 @@ SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscrip
        s.phone_region, s.ignored_identifiers, s.own_domains, s.excluded_referrers,
        s.heeded_referrers, s.ad_consent, s.half_life_days, trim_scale(s.cost_rate) AS cost_rate,
        s.page_view_days, s.inactive_contact_days, s.delivery_days, s.log_days,
+       s.require_second_factor,
        coalesce((SELECT jsonb_object_agg(l.event_name, l.label) FROM event_labels l
                  WHERE l.space_id = %(space_id)s), '{}') AS event_labels,
        coalesce((SELECT jsonb_object_agg(l.field, l.label) FROM field_labels l
@@ -46,7 +47,8 @@ UPDATE spaces SET
     inactive_contact_days =
         nullif(coalesce(%(inactive_contact_days)s, inactive_contact_days::text), '')::integer,
     delivery_days = nullif(coalesce(%(delivery_days)s, delivery_days::text), '')::integer,
-    log_days = nullif(coalesce(%(log_days)s, log_days::text), '')::integer
+    log_days = nullif(coalesce(%(log_days)s, log_days::text), '')::integer,
+    require_second_factor = coalesce(%(require_second_factor)s, require_second_factor)
 WHERE id = %(space_id)s;
 
 -- name: put_event_label

@@ -28,6 +28,7 @@ class SpaceChoice:
     name: str
     role: Role
     active: bool
+    require_second_factor: bool
     tokens: int
     """Number of valid tokens."""
 

@@ -1,6 +1,7 @@
 -- name: choices
 -- By name, with their number of valid tokens. Not bound to a Space because it lists the user's Spaces.
-SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active, (
+SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active,
+       s.require_second_factor, (
     SELECT count(*) FROM mcp_tokens t
     WHERE t.space_id = m.space_id AND t.revoked_at IS NULL
       AND (t.expires_at IS NULL OR t.expires_at > now())

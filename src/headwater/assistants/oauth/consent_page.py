@@ -36,7 +36,15 @@ from headwater.assistants.oauth.requests import (
 )
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
-from headwater.console.visitor import LOGIN, Visitor, delete_cookie, find_visitor, require_visitor
+from headwater.console.visitor import (
+    AUTHENTICATOR,
+    LOGIN,
+    Visitor,
+    delete_cookie,
+    find_visitor,
+    lacks_factor,
+    require_visitor,
+)
 from headwater.endpoints.services import Services, services
 from headwater.http.compression import COMPRESSED
 from headwater.http.errors import Forbidden
@@ -145,6 +153,8 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
         choice = offer.find(form.text("space_id"))
         if choice is None:
             return _page(request, consent, offer, status=422, problem="Choose a Space.")
+        if lacks_factor(request, consent.visitor.session, space_requires=choice.require_second_factor):
+            return _see(f"{AUTHENTICATOR}?next={quote(_here(consent.query), safe='/')}")
         user_id = consent.visitor.user.id
         client_request = consent.request
         new = NewCode(

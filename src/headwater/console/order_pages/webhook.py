@@ -34,7 +34,7 @@ from headwater.intake.webhooks.webhooks import PATH, fetch_webhook
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/orders/webhooks/{webhook_id}")
-SECRET = SentForm("webhook secret", Permission.CHANGE_SETTINGS, once=True)
+SECRET = SentForm("webhook secret", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True)
 ADDRESS = SentForm("webhook address", Permission.CHANGE_SETTINGS, once=True)
 _TEST = SentForm("test webhook", Permission.READ)
 _TEST_FIELDS = ("body", "topic", "delivery")

@@ -8,10 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
+from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect, render
 from headwater.console.people_pages.contact import contact_page, contact_path, fetch_erasure
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
+from headwater.console.visits import SentForm, read_sent_form
 from headwater.endpoints.services import services
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.merging.membership import REASSIGNMENT_SECONDS
@@ -22,6 +23,8 @@ from headwater.spaces.accounts.roles import Permission
 
 CONFIRM = "confirm"
 """Form field for the contact's e-mail address or id."""
+_ERASE = SentForm("erase contact", Permission.WRITE_DATA, is_dangerous=True)
+_UNMERGE = SentForm("unmerge contact", Permission.WRITE_DATA)
 NOT_CONFIRMED = "This is not an e-mail address or the id of this contact."
 
 ERASED = (
@@ -43,7 +46,7 @@ KEPT = (
 
 
 async def post_erase(request: Request) -> Response:
-    form = await _read(request, "erase contact")
+    form = await read_sent_form(request, _ERASE)
     async with services(request).database.transaction() as connection:
         inside, contact_id = await _enter(connection, request)
         confirmed = await _is_confirmed(connection, inside, contact_id, form)
@@ -55,7 +58,7 @@ async def post_erase(request: Request) -> Response:
 
 
 async def post_unmerge(request: Request) -> Response:
-    form = await _read(request, "unmerge contact")
+    form = await read_sent_form(request, _UNMERGE)
     problem = None
     async with services(request).database.transaction(REASSIGNMENT_SECONDS) as connection:
         inside, contact_id = await _enter(connection, request)
@@ -95,15 +98,10 @@ async def show_erasure(request: Request) -> Response:
     )
 
 
-async def _read(request: Request, form: str) -> PostedForm:
-    visitor = await require_visitor(request)
-    return await read_form(request, visitor.form_key, form)
-
-
 async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVisitor, int]:
     """Return the visitor, who may change data, and the canonical contact id."""
     visitor = await require_visitor(request)  # cached since the form was read
-    inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    inside = await enter(connection, request, visitor, _ERASE.permission)
     return inside, await resolve(connection, inside.space.id, read_id(request, "contact_id"))
 
 

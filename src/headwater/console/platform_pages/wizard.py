@@ -45,7 +45,8 @@ from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
 """Query parameter that marks a page as a step of connecting."""
-_CONNECT = SentForm("destination", Permission.CHANGE_SETTINGS, once=True)
+_CONNECT = SentForm("destination", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True)
+_ACCOUNT = SentForm("destination", Permission.CHANGE_SETTINGS, is_dangerous=True)
 _CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS)
 _NEW_PAGES = SpacePages("/platforms/connect/{platform}")
 _PAGES = SpacePages("/platforms/{destination_id}")
@@ -130,7 +131,7 @@ async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
     return _account_page(visit, platform, typed, row)
 
 
-@_PAGES.action("/settings", _CHANGE, _refuse_account)
+@_PAGES.action("/settings", _ACCOUNT, _refuse_account)
 async def post_account(visit: PageVisit) -> Response:
     """Change name, settings and tokens; an empty token field keeps the stored one."""
     row = await fetch_destination(visit)

@@ -59,7 +59,7 @@ const UNSENT = "headwater unsent form";
 const isTicked = (field) => field.type === "checkbox" || field.type === "radio";
 document.addEventListener("submit", ({ target: form }) => {
   const { user } = document.body.dataset;
-  if (!user || form.method !== "post" || form.querySelector("[type=password]")) return;
+  if (!user || form.method !== "post" || form.querySelector("[type=password]") || "gate" in form.dataset) return;
   const typed = [...form.elements]
     .filter((field) => field.name && !["hidden", "submit", "file"].includes(field.type))
     .map((field) => [field.name, field.value, isTicked(field) ? field.checked : null]);
@@ -69,7 +69,7 @@ document.addEventListener("submit", ({ target: form }) => {
 restore(JSON.parse(sessionStorage.getItem(UNSENT) ?? "null"));
 
 function restore(unsent) {
-  if (!unsent || document.querySelector("form[action='/login']")) return;
+  if (!unsent || document.querySelector("form[action='/login'], form[data-gate]")) return;
   sessionStorage.removeItem(UNSENT);
   const cameBack = new URLSearchParams(location.search).has("again");
   if (!cameBack || unsent.user !== document.body.dataset.user) return;
@@ -81,7 +81,7 @@ function restore(unsent) {
       else if (field.value === value) field.checked = ticked;
     }
   }
-  if (form) announce("You had been logged out, so nothing was saved. What you typed is here again: send it once more.", "note");
+  if (form) announce("Nothing was saved, because you had to log in or confirm it first. What you typed is here again: send it once more.", "note");
 }
 
 // Submit a form once, even if its button is pressed repeatedly.

@@ -99,6 +99,8 @@ REFERENCE = (
     "oauth_codes",
     "one_time_links",
     "paid_networks",
+    "passkeys",
+    "recovery_codes",
     "reference_changes",
     "reference_rates",
     "sessions",
@@ -108,6 +110,7 @@ REFERENCE = (
     "sso_identities",
     "sso_password_users",
     "sso_providers",
+    "totp_factors",
     "webhooks",
 )
 """The same on every node. A write goes to all of them, so none is written for each event."""

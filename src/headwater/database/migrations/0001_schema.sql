@@ -103,7 +103,9 @@ CREATE TABLE spaces (
     delivery_days integer
         CONSTRAINT spaces_delivery_days CHECK (delivery_days BETWEEN 30 AND 3650),
     log_days integer
-        CONSTRAINT spaces_log_days CHECK (log_days BETWEEN 30 AND 3650)
+        CONSTRAINT spaces_log_days CHECK (log_days BETWEEN 30 AND 3650),
+    -- Whether members must have a second factor to see the Space in the console.
+    require_second_factor boolean NOT NULL DEFAULT false
 );
 
 -- The row that a Space is locked by. A cluster has `spaces` on every node, where a lock of one row
@@ -229,6 +231,41 @@ CREATE TABLE sso_password_users (
     user_id bigint PRIMARY KEY REFERENCES users ON DELETE CASCADE
 );
 
+-- The app that makes a user's codes.
+CREATE TABLE totp_factors (
+    user_id bigint PRIMARY KEY REFERENCES users ON DELETE CASCADE,
+    -- Encrypted, and bound to the user.
+    secret bytea NOT NULL,
+    -- The time step of the last accepted code: no code up to this step works again.
+    last_step bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Passkeys, which replace the password, or follow it.
+CREATE TABLE passkeys (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE,
+    name text NOT NULL,
+    -- Chosen by the authenticator.
+    credential_id bytea NOT NULL UNIQUE,
+    -- In COSE's form.
+    public_key bytea NOT NULL,
+    -- Grows with each use; 0 if the authenticator doesn't count. A smaller one comes from a copy.
+    sign_count bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_used_at timestamptz
+);
+CREATE INDEX passkeys_user ON passkeys (user_id);
+
+-- Unused codes for a lost app or passkey.
+CREATE TABLE recovery_codes (
+    -- SHA-256 of the user and the code's 100 random bits.
+    code_hash bytea PRIMARY KEY CHECK (length(code_hash) = 32),
+    user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX recovery_codes_user ON recovery_codes (user_id);
+
 -- A browser that is logged in.
 CREATE TABLE sessions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -245,7 +282,9 @@ CREATE TABLE sessions (
     -- The provider's own name for its session, which it can end here.
     provider_session text,
     -- Encrypted; sent back to the provider at the logout.
-    id_token bytea
+    id_token bytea,
+    -- When a second factor was last used in it.
+    factor_at timestamptz
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 

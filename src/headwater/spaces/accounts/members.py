@@ -59,6 +59,7 @@ class SpaceMembership:
     name: str
     role: Role
     active: bool
+    require_second_factor: bool
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))

@@ -6,7 +6,7 @@ ORDER BY m.created_at, m.user_id;
 
 -- name: joined
 -- The Spaces of a user, by name. They are not known yet.
-SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active
+SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active, s.require_second_factor
 FROM memberships m JOIN spaces s ON s.id = m.space_id
 WHERE m.user_id = %(user_id)s
 ORDER BY lower(s.name), s.id;

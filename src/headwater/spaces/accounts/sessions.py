@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,8 @@ queries = Queries(__name__, "sessions.sql")
 LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
 MAX_DEVICE = 80
+FRESH = timedelta(minutes=10)
+"""How long a second factor counts for dangerous actions."""
 
 
 class Session(Struct, frozen=True):
@@ -28,6 +30,21 @@ class Session(Struct, frozen=True):
     csrf_key: bytes
     """Derived from the cookie's token, so that only the cookie's browser can submit forms."""
     created_at: datetime
+    by_provider: bool
+    """Whether it began with single sign-on, where the provider asks for its own factors."""
+    factor_at: datetime | None
+    """When a second factor was last used in it."""
+    has_factor: bool
+    """Whether the user has a second factor."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Return whether more than a password was shown: a user with a factor has no other session."""
+        return self.by_provider or self.has_factor
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.factor_at is not None and datetime.now(UTC) - self.factor_at < FRESH
 
 
 class ProviderSession(Struct, frozen=True):
@@ -51,22 +68,27 @@ PASSWORD = ProviderSession()
 
 
 async def open_session(
-    connection: AsyncConnection, user_id: int, device: str = "", origin: ProviderSession = PASSWORD
-) -> tuple[str, Session]:
-    """Return the cookie's token and the session."""
+    connection: AsyncConnection,
+    user_id: int,
+    device: str = "",
+    origin: ProviderSession = PASSWORD,
+    factor_at: datetime | None = None,
+) -> tuple[str, Session | None]:
+    """Return the cookie's token and the session; `factor_at` is when a second factor was used. None: the user
+    has one, which was not used, so the token opens nothing.
+    """
     token = secrets.token_urlsafe(32)
     values = {
         "token_hash": hash_secret(token),
         "user_id": user_id,
         "device": device[:MAX_DEVICE],
         "lifetime": LIFETIME,
+        "factor_at": factor_at,
         **msgspec.structs.asdict(origin),
     }
     await connection.execute(queries["tidy"], {"user_id": user_id, "idle": IDLE})
     await connection.execute(queries["open"], values)
-    session = await fetch_session(connection, token)
-    assert session is not None
-    return token, session
+    return token, await fetch_session(connection, token)
 
 
 async def fetch_session(connection: AsyncConnection, token: str) -> Session | None:
@@ -78,8 +100,9 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
     row = await fetch_optional(cursor, queries["fetch"], values)
     if row is None:
         return None
-    session_id, opened_at = row.pop("session_id"), row.pop("opened_at")
-    return Session(session_id, User(**row), _csrf_key(token), opened_at)
+    names = ("by_provider", "factor_at", "has_factor")
+    session_id, opened_at, *proof = (row.pop(name) for name in ("session_id", "opened_at", *names))
+    return Session(session_id, User(**row), _csrf_key(token), opened_at, *proof)
 
 
 async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
@@ -93,6 +116,15 @@ async def close_session(connection: AsyncConnection, user_id: int, session_id: i
     cursor = connection.cursor(row_factory=class_row(ProviderSession))
     values = {"user_id": user_id, "session_id": session_id}
     return await fetch_optional(cursor, queries["close"], values) or PASSWORD
+
+
+async def note_factor(connection: AsyncConnection, token: str, moment: datetime) -> None:
+    """Record when a second factor was used in the session of this token."""
+    await connection.execute(queries["note_factor"], {"token_hash": hash_secret(token), "moment": moment})
+
+
+async def close_other_sessions(connection: AsyncConnection, user_id: int, session_id: int) -> None:
+    await connection.execute(queries["close_others"], {"user_id": user_id, "session_id": session_id})
 
 
 async def close_sessions(connection: AsyncConnection, user_id: int) -> None:

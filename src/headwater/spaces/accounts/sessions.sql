@@ -1,20 +1,29 @@
 -- name: open
-INSERT INTO sessions (token_hash, user_id, device, expires_at, provider, provider_session, id_token)
+INSERT INTO sessions (token_hash, user_id, device, expires_at, provider, provider_session, id_token,
+                      factor_at)
 VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s,
-        %(provider)s, %(provider_session)s, %(id_token)s);
+        %(provider)s, %(provider_session)s, %(id_token)s, %(factor_at)s);
 
 -- name: fetch
--- The session of a token, with its user. Its use is recorded at most once a minute.
+-- The session of a token, with its user. Its use is recorded at most once a minute. A user with a second factor
+-- has no session that began with a password alone.
 WITH seen AS (
     UPDATE sessions SET last_seen_at = now()
     WHERE token_hash = %(token_hash)s AND expires_at > now()
       AND last_seen_at > now() - %(idle)s AND last_seen_at < now() - interval '1 minute'
 )
 SELECT s.id AS session_id, s.created_at AS opened_at,
+       s.provider IS NOT NULL AS by_provider, s.factor_at, f.has_factor,
        u.id, u.email, u.name, u.created_at, u.disabled_at, u.password_hash
-FROM sessions s JOIN users u ON u.id = s.user_id
+FROM sessions s
+JOIN users u ON u.id = s.user_id
+CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT FROM totp_factors t WHERE t.user_id = s.user_id)
+        OR EXISTS (SELECT FROM passkeys p WHERE p.user_id = s.user_id) AS has_factor
+) f
 WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
-  AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL;
+  AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL
+  AND (s.provider IS NOT NULL OR s.factor_at IS NOT NULL OR NOT f.has_factor);
 
 -- name: list
 SELECT id, device, created_at, last_seen_at FROM sessions
@@ -24,6 +33,12 @@ ORDER BY last_seen_at DESC, id DESC;
 -- name: close
 DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s
 RETURNING provider, provider_session, id_token;
+
+-- name: note_factor
+UPDATE sessions SET factor_at = %(moment)s WHERE token_hash = %(token_hash)s;
+
+-- name: close_others
+DELETE FROM sessions WHERE user_id = %(user_id)s AND id <> %(session_id)s;
 
 -- name: close_all
 DELETE FROM sessions WHERE user_id = %(user_id)s;

@@ -1,0 +1,68 @@
+"""The check of a typed code, with a limit on attempts, and the form that asks for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.console.known_browsers import known_browser
+from headwater.console.pages import render, wait_text
+from headwater.endpoints.services import services
+from headwater.spaces.accounts.attempts import give_back, take_attempt
+from headwater.spaces.accounts.users import User
+from headwater.spaces.factors.factors import FactorReason, FactorRefused, use_code
+
+FAILURES = 10
+WINDOW_SECONDS = 60 * 60
+MESSAGES = {
+    FactorReason.WRONG: "The code is wrong. Check the clock of your phone.",
+    FactorReason.USED_BEFORE: "The code was used before. Wait for the next one.",
+    FactorReason.SECRET_UNREADABLE: (
+        "The installation's secret key has changed, so codes can't be checked. Use a recovery code."
+    ),
+    FactorReason.EXPIRED: "This took too long, or was sent before. Try again.",
+    FactorReason.PASSKEY_REFUSED: "The passkey was refused. Try again, or use another one.",
+    FactorReason.PASSKEY_CLONED: (
+        "The passkey was refused, because a copy of it was used before. Remove it and add another one."
+    ),
+}
+
+log = structlog.get_logger()
+
+
+async def check_code(request: Request, user: User, text: str) -> None:
+    """Count the attempt and use up the code. Raise FactorRefused.
+
+    A browser that has logged in before has its own count, so failures elsewhere don't lock it out.
+    """
+    shared, browser = services(request), known_browser(request, user.email)
+    subject = ("factor of", str(user.id)) if browser is None else ("factor by", browser)
+    async with shared.database.transaction() as connection:
+        allowed = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
+    if not allowed.admitted:
+        raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
+    try:
+        async with shared.database.transaction() as connection:
+            await use_code(connection, shared.sealing_key, user.id, text)
+            await give_back(connection, *subject)
+    except FactorRefused as refused:
+        log.warning("second_factor_refused", user_id=user.id, reason=refused.reason)
+        raise
+
+
+def ask_factor(
+    request: Request, template: str, refused: FactorRefused | None = None, **values: Any
+) -> Response:
+    """Show a form. `values` are its `action`, `proof` (the token), `next` and `passkey`, the offer."""
+    if refused is None:
+        return render(request, template, **values)
+    if refused.reason is not FactorReason.TOO_MANY_ATTEMPTS:
+        errors = {"code": [MESSAGES[refused.reason]]}
+        return render(request, template, status=422, errors=errors, **values)
+    wait = f"Too many attempts. Try again in {wait_text(refused.retry_after)}."
+    response = render(request, template, status=429, errors={"code": [wait]}, **values)
+    response.headers["Retry-After"] = str(refused.retry_after)
+    return response

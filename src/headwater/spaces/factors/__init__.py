@@ -1,0 +1,1 @@
+"""Second factors of users: an authenticator app, passkeys, and recovery codes."""

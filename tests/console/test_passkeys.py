@@ -1,0 +1,242 @@
+"""Passkeys: adding, login, second factor, and every answer that is refused; tests/browser has real ones."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from structlog.testing import capture_logs
+
+from headwater.base.settings import Settings
+from headwater.spaces.factors.passkeys import RelyingParty, find_relying_party
+from tests.conftest import Running, run_application
+from tests.console.browsing import Browser, Forms
+from tests.console.conftest import Counting
+from tests.support.accounts import Accounts
+from tests.support.authenticator import PRESENT, SoftAuthenticator
+from tests.support.factors import CONFIRM, FACTOR, PAGE, age_factor, enrol, read_recovery_codes
+
+ACCOUNT, LOGIN = "/console/account", "/login/passkey"
+ADD = f"{ACCOUNT}/passkeys"
+
+
+@pytest.fixture(scope="module")
+def named(
+    database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
+) -> Iterator[Running]:
+    """The application at a name, where browsers have passkeys."""
+    trusted = (ip_network("127.0.0.1"),)
+    settings = Settings(data_dir=tmp_path_factory.mktemp("passkeys"), trusted_proxies=trusted)
+    running = run_application(settings, database_url, passwords, host="localhost")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def visit(named: Running) -> Iterator[Callable[[], Browser]]:
+    """Makes browsers that look the service up by its name."""
+    made: list[Browser] = []
+
+    def make() -> Browser:
+        made.append(Browser(named.base_url))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.close()
+
+
+class Owner:
+    """A user with a browser and an authenticator."""
+
+    def __init__(self, accounts: Accounts, space_id: int, browser: Browser) -> None:
+        self.user, self.browser = accounts.member(space_id), browser
+        self.browser.log_in(self.user)
+        self.device = SoftAuthenticator(str(browser.client.base_url).rstrip("/"), "localhost")
+
+    def add(self, device: SoftAuthenticator | None = None, name: str = "Phone") -> httpx.Response:
+        device = device or self.device
+        return answer(self.browser, self.browser.get(ADD), ADD, device.create, name=name)
+
+
+@pytest.fixture
+def user(accounts: Accounts, space_id: int, visit: Callable[[], Browser]) -> Owner:
+    return Owner(accounts, space_id, visit())
+
+
+def answer(
+    browser: Browser, page: httpx.Response, action: str,
+    act: Callable[[dict[str, Any]], dict[str, Any]], **typed: str,
+) -> httpx.Response:  # fmt: skip
+    """Answer the request in a page, as its script does."""
+    assert page.status_code == 200, page.text
+    (options,) = re.findall(r'data-options="([^"]+)"', page.text)
+    credential = json.dumps(act(json.loads(html.unescape(options))))
+    form = next(one for one in Forms(page.text).forms if one.action == action and "state" in dict(one.fields))
+    return browser.send(form, credential=credential, **typed)
+
+
+def log_in(browser: Browser, device: SoftAuthenticator, path: str = LOGIN) -> httpx.Response:
+    device.count += device.count > 0
+    return answer(browser, browser.get(path), LOGIN, device.get)
+
+
+def test_it_works(user: Owner, visit: Callable[[], Browser]) -> None:
+    """The first passkey shows recovery codes, logs in without a password, and counts as a factor."""
+    shown = user.add()
+    assert len(read_recovery_codes(shown.text)) == 10
+    assert "Phone" in user.browser.get(ACCOUNT).text
+    browser = visit()
+    assert f'href="{LOGIN}?next=' in browser.get("/login").text
+    page = log_in(browser, user.device, f"{LOGIN}?next={ACCOUNT}")
+    assert page.url.path == ACCOUNT
+    assert user.user.email in page.text
+    assert browser.fill(ACCOUNT, f"{PAGE}/codes").status_code == 200, "it is fresh"
+
+
+def test_after_a_password(user: Owner, visit: Callable[[], Browser]) -> None:
+    codes = read_recovery_codes(user.add().text)
+    browser, other = visit(), visit()
+    assert browser.log_in(user.user).url.path == FACTOR
+    page = answer(browser, browser.get(FACTOR), FACTOR, user.device.get)
+    assert page.url.path.startswith("/console/spaces/")
+    other.log_in(user.user)
+    assert other.fill(FACTOR, FACTOR, code=codes[0]).status_code == 200
+
+
+def test_to_confirm(user: Owner, connection: psycopg.Connection) -> None:
+    user.add()
+    age_factor(connection, user.user.id)
+    assert user.browser.get(ADD).url.path == CONFIRM
+    page = answer(user.browser, user.browser.get(f"{CONFIRM}?next={ADD}"), CONFIRM, user.device.get)
+    assert page.url.path == ADD
+
+
+def test_several_with_names(user: Owner) -> None:
+    user.add()
+    second = SoftAuthenticator(user.device.origin, "localhost")
+    assert "The passkey is added." in user.add(second, "<b>Key</b>").text
+    assert user.add(second, "Again").status_code == 422
+    assert user.add(SoftAuthenticator(user.device.origin, "localhost"), " ").status_code == 422
+    enrol(user.browser)
+    for _ in range(2):
+        page = user.browser.fill(ACCOUNT, f"{ADD}/remove")
+        assert "The passkey is removed." in page.text
+    assert "recovery codes left" in page.text, "the app stays"
+    page = user.browser.fill(ACCOUNT, f"{PAGE}/remove")
+    assert "recovery codes left" not in page.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"origin": "https://evil.example"}, {"origin": "http://localhost"}, {"rp_id": "evil.example"},
+        {"flags": PRESENT}, {"flags": 0},
+    ],
+)  # fmt: skip
+def test_what_is_refused(user: Owner, visit: Callable[[], Browser], change: dict[str, Any]) -> None:
+    """Of a new passkey, and at a login."""
+    good = dict(vars(user.device))
+    vars(user.device).update(change)
+    assert user.add().status_code == 422
+    assert "Phone" not in user.browser.get(ACCOUNT).text
+    vars(user.device).update(good)
+    user.add()
+    vars(user.device).update(change)
+    browser = visit()
+    refused = log_in(browser, user.device)
+    assert refused.status_code == 422
+    assert "The passkey was refused" in refused.text
+    assert browser.session() is None
+
+
+def test_a_copy_is_refused(user: Owner, visit: Callable[[], Browser]) -> None:
+    """Its count of signatures is behind."""
+    user.device.count = 5
+    user.add()
+    assert log_in(visit(), user.device).url.path != LOGIN
+    user.device.count = 2
+    with capture_logs() as lines:
+        refused = log_in(visit(), user.device)
+    assert refused.status_code == 422
+    assert "a copy of it was used before" in refused.text
+    assert "passkey_cloned" in [line.get("reason") for line in lines]
+    user.device.count = 9
+    assert log_in(visit(), user.device).url.path != LOGIN
+
+
+def test_a_request_is_answered_once_in_its_browser(user: Owner, visit: Callable[[], Browser]) -> None:
+    user.add()
+    browser, thief = visit(), visit()
+    page = browser.get(LOGIN)
+    form = Forms(page.text).forms[0]
+    (options,) = re.findall(r'data-options="([^"]+)"', page.text)
+    credential = json.dumps(user.device.get(json.loads(html.unescape(options))))
+    stolen = dict(form.fields)["state"]
+    theirs = thief.fill(LOGIN, LOGIN, state=stolen, credential=credential)
+    assert theirs.status_code == 422
+    assert browser.send(form, credential=credential).url.path != LOGIN
+    browser.client.cookies.delete("headwater_session")
+    again = browser.fill(LOGIN, LOGIN, state=stolen, credential=credential)
+    assert again.status_code in {403, 422}
+    assert browser.session() is None
+
+
+def test_another_users_passkey(
+    user: Owner, accounts: Accounts, space_id: int, visit: Callable[[], Browser]
+) -> None:
+    """Is no second factor; nor is a passkey with another user's handle."""
+    other = Owner(accounts, space_id, visit())
+    user.add()
+    other.add()
+    browser = visit()
+    browser.log_in(user.user)
+    assert answer(browser, browser.get(FACTOR), FACTOR, other.device.get).status_code == 422
+    other.device.user_handle = user.device.user_handle
+    assert log_in(visit(), other.device).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "credential",
+    ["x", "{}", "[" * 9000, "x" * 20_000,
+     '{"rawId": "ü", "response": {}}', '{"rawId": "AA", "response": {}}'],
+)  # fmt: skip
+def test_malformed_answers(user: Owner, visit: Callable[[], Browser], credential: str) -> None:
+    assert user.browser.fill(ADD, ADD, name="Phone", credential=credential).status_code == 422
+    user.add()
+    assert visit().fill(LOGIN, LOGIN, credential=credential).status_code == 422
+
+
+def test_whom_a_passkey_does_not_let_in(
+    user: Owner, visit: Callable[[], Browser], connection: psycopg.Connection
+) -> None:
+    user.add()
+    connection.execute("UPDATE users SET disabled_at = now() WHERE id = %s", [user.user.id])
+    assert log_in(visit(), user.device).status_code == 422
+
+
+def test_where_browsers_have_none(browser: Browser) -> None:
+    """At an address without a name nothing is offered."""
+    assert browser.get(LOGIN).status_code == 404
+    assert LOGIN not in browser.get("/login").text
+
+
+@pytest.mark.parametrize(
+    ("base_url", "expected"),
+    [
+        ("https://h.example", RelyingParty("h.example", "https://h.example")),
+        ("https://h.example:443", RelyingParty("h.example", "https://h.example")),
+        ("https://h.example:8443", RelyingParty("h.example", "https://h.example:8443")),
+        ("http://localhost:8080", RelyingParty("localhost", "http://localhost:8080")),
+        ("http://h.example", None), ("https://127.0.0.1", None), ("https://[::1]:8443", None),
+    ],
+)  # fmt: skip
+def test_the_relying_party(base_url: str, expected: RelyingParty | None) -> None:
+    assert find_relying_party(base_url) == expected

@@ -1,0 +1,63 @@
+"""Assistants of users with a second factor, and of Spaces that require one."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlencode
+
+import psycopg
+
+from headwater.assistants.oauth.metadata import AUTHORIZE
+from headwater.spaces.factors.factors import add_authenticator
+from tests.oauth.staging import Assistant, Installation, Person, make_query
+from tests.support.factors import FACTOR, PAGE, App, forget_used_codes, read_secret
+
+
+def set_up(person: Person) -> App:
+    shown = person.browser.get(PAGE)
+    app = App(read_secret(shown.text), [])
+    assert person.submit(shown, PAGE, code=app.code()).status_code == 200
+    return app
+
+
+def test_it_works(
+    installation: Installation, assistant: Assistant, space_id: int, connection: psycopg.Connection
+) -> None:
+    """The code is asked for before the consent."""
+    person = installation.person(space_id)
+    app = set_up(person)
+    forget_used_codes(connection, person.user.id)
+    person.browser.cookies.clear()
+    here = f"{AUTHORIZE}?{urlencode(assistant.request())}"
+    asked = person.log_in(here)
+    assert asked.headers["location"] == f"{FACTOR}?next={quote(here, safe='/')}"
+    assert person.look(assistant.request()).headers["location"].startswith("/login?next=")
+    shown = person.browser.get(asked.headers["location"])
+    assert shown.headers["cross-origin-opener-policy"] == "unsafe-none"
+    answer = person.submit(shown, FACTOR, code=app.code())
+    assert answer.headers["location"] == here
+    answer = person.submit(person.browser.get(here), AUTHORIZE, decision="approve")
+    assert make_query(answer.headers["location"])["code"].startswith("trk_code_")
+
+
+def test_a_space_that_requires_one(
+    installation: Installation, assistant: Assistant, space_id: int, connection: psycopg.Connection
+) -> None:
+    connection.execute("UPDATE spaces SET require_second_factor = true WHERE id = %s", [space_id])
+    person = installation.person(space_id)
+    answer = person.answer(assistant.request())
+    assert re.match(rf"{PAGE}\?next={AUTHORIZE}%3F", answer.headers["location"])
+    query = "SELECT count(*) FROM oauth_codes WHERE user_id = %s"
+    assert connection.execute(query, [person.user.id]).fetchone() == (0,)
+    set_up(person)
+    answer = person.answer(assistant.request())
+    assert make_query(answer.headers["location"])["code"].startswith("trk_code_")
+
+
+def test_a_token_made_before_still_works(
+    installation: Installation, assistant: Assistant, person: Person, space_id: int
+) -> None:
+    code = make_query(person.answer(assistant.request()).headers["location"])["code"]
+    token = installation.exchange(assistant, code).json()["access_token"]
+    installation.accounts.run(lambda c: add_authenticator(c, bytes(32), person.user.id, "A" * 32, 1))
+    assert installation.knock(space_id, token).status_code == 200

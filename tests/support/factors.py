@@ -1,0 +1,65 @@
+"""Second factors for tests: the codes that a user's authenticator app shows."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+import psycopg
+
+from headwater.spaces.factors.totp import STEP_SECONDS, make_code
+from tests.console.browsing import Browser, Forms
+
+PAGE = "/console/account/authenticator"
+FACTOR = "/login/factor"
+CONFIRM = "/console/account/confirm"
+
+
+@dataclass
+class App:
+    """The app of a user, and the recovery codes they wrote down."""
+
+    secret: str
+    recovery_codes: list[str]
+
+    def code(self, ahead: int = 0) -> str:
+        """The code that is shown now, or some steps later."""
+        return make_code(self.secret, int(time.time()) // STEP_SECONDS + ahead)
+
+    def wrong_code(self) -> str:
+        shown = {self.code(ahead) for ahead in range(-3, 4)}
+        return next(code for code in ("000000", "111111", "222222") if code not in shown)
+
+
+def read_secret(page: str) -> str:
+    (text,) = re.findall(r'id="secret"[^>]*>([A-Z2-7 ]+)<', page)
+    return text.replace(" ", "")
+
+
+def read_recovery_codes(page: str) -> list[str]:
+    return re.findall(r"\b(?:[a-z2-7]{5}-){3}[a-z2-7]{5}\b", page)
+
+
+def enrol(browser: Browser) -> App:
+    """Set up an app on its page."""
+    page = browser.get(PAGE)
+    (form,) = [form for form in Forms(page.text).forms if form.action == PAGE]
+    app = App(read_secret(page.text), [])
+    answer = browser.send(form, code=app.code())
+    assert answer.status_code == 200, answer.text
+    app.recovery_codes = read_recovery_codes(answer.text)
+    return app
+
+
+def forget_used_codes(connection: psycopg.Connection, user_id: int) -> None:
+    """Make the code that is shown now work again, as if time had passed."""
+    connection.execute("UPDATE totp_factors SET last_step = 0 WHERE user_id = %s", [user_id])
+
+
+def age_factor(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
+    """Make the second factor of every session this old."""
+    connection.execute(
+        "UPDATE sessions SET factor_at = factor_at - make_interval(mins => %s) WHERE user_id = %s",
+        [minutes, user_id],
+    )
