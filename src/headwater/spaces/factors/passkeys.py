@@ -11,25 +11,22 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-import webauthn
 from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
-from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict
 from headwater.spaces.accounts.users import User, read_label
 from headwater.spaces.factors.factors import FactorReason, FactorRefused
+
+# The library takes a third of a second to import, which a service without passkeys need not wait for.
+if TYPE_CHECKING:
+    from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 queries = Queries(__name__, "passkeys.sql")
 
@@ -39,7 +36,6 @@ LONGEST_ANSWER = 16 * 1024
 """Characters of a browser's answer."""
 TIMEOUT_MILLISECONDS = 300_000
 _PORTS = {"https": 443, "http": 80}
-_REQUIRED = UserVerificationRequirement.REQUIRED
 
 
 class RelyingParty(Struct, frozen=True):
@@ -91,6 +87,9 @@ def make_creation_options(
     party: RelyingParty, brand: str, user: User, existing: Sequence[Passkey], challenge: bytes
 ) -> str:
     """Return JSON for the browser."""
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers import structs  # noqa: PLC0415
+
     options = webauthn.generate_registration_options(
         rp_id=party.id,
         rp_name=brand,
@@ -99,22 +98,30 @@ def make_creation_options(
         user_display_name=user.display_name,
         challenge=challenge,
         timeout=TIMEOUT_MILLISECONDS,
-        authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_REQUIRED
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=one.credential_id) for one in existing],
+        exclude_credentials=[
+            structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in existing
+        ],
     )
     return webauthn.options_to_json(options)
 
 
 def make_request_options(party: RelyingParty, allowed: Sequence[Passkey], challenge: bytes) -> str:
     """Return JSON for the browser; without `allowed` it offers every passkey of this service."""
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers import structs  # noqa: PLC0415
+
     options = webauthn.generate_authentication_options(
         rp_id=party.id,
         challenge=challenge,
         timeout=TIMEOUT_MILLISECONDS,
-        allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential_id) for one in allowed],
-        user_verification=_REQUIRED,
+        allow_credentials=[
+            structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in allowed
+        ],
+        user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return webauthn.options_to_json(options)
 
@@ -138,6 +145,8 @@ async def add_passkey(
 
 def check_creation(party: RelyingParty, challenge: bytes, answer: str) -> VerifiedRegistration:
     """Raise FactorRefused."""
+    import webauthn  # noqa: PLC0415
+
     if len(answer) > LONGEST_ANSWER:
         raise FactorRefused(FactorReason.PASSKEY_REFUSED)
     try:
@@ -158,6 +167,8 @@ async def use_passkey(
     """Check a browser's answer and record the use. The passkey must belong to `user_id`, if given. Raise
     FactorRefused.
     """
+    import webauthn  # noqa: PLC0415
+
     read = _read_answer(answer)
     passkey = await _find_passkey(connection, _decode(read.raw_id))
     handle = read.response.user_handle
