@@ -53,6 +53,7 @@ class Traces:
         text, stage = self.of_delivery.text, self._stage
         told = {"request": Jsonb({"user": text("request")}), "answer": text("answer"), "error": text("error")}
         dedup_id = self.of_person.text("dedup")
+        told["first_attempt"] = Jsonb({"click_id": self.of_person.text("click")})
         sent = stage.forwarded(
             stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._at, **told
         )

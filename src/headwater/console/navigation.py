@@ -71,7 +71,7 @@ ENTRIES = (
     Entry(
         "Orders",
         "M2 3H4L5.5 10.5H12.5L14 5H4.5M6.5 13.5H6.6M11.5 13.5H11.6",
-        (ORDERS, ALL_EVENTS, Tab("Live", "/live"), Tab("Compare", "/order-comparison")),
+        (ORDERS, ALL_EVENTS, Tab("Live", "/live"), Tab("Compare orders", "/order-comparison")),
     ),
     Entry(
         "Connections",
