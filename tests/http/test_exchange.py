@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -62,8 +63,13 @@ def sending(*messages: dict[str, Any]) -> Answer:
 
 def test_it_works() -> None:
     assert received(sending(head(SIZED, 202), body(b"queued"))) == (
-        b"HTTP/1.1 202 Accepted\r\ncontent-length: 6\r\nconnection: close\r\n\r\nqueued"
+        b"HTTP/1.1 202 Accepted\r\nx-content-type-options: nosniff\r\n"
+        b"content-length: 6\r\nconnection: close\r\n\r\nqueued"
     )
+
+
+def test_no_refusal_may_be_taken_for_another_type() -> None:
+    assert exchange.NO_SNIFFING in exchange.final_answer(HTTPStatus.BAD_REQUEST)
 
 
 @pytest.mark.parametrize("size", [0, 1, exchange.WRITTEN_APART, exchange.WRITTEN_APART + 1])

@@ -73,6 +73,9 @@ def test_it_works(proxy: Proxy) -> None:
     """Over TLS and HTTP/2, and nothing without."""
     answer = proxy.get(f"{ADDRESS}/docs")
     assert (answer.status, answer.version) == (200, "2")
+    assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
+    refused = proxy.get(f"{ADDRESS}/elsewhere")
+    assert "strict-transport-security" in refused.headers
     plain = proxy.get(f"http://{NAME}/docs")
     assert plain.status in {301, 308}
     assert plain.headers["location"] == f"{ADDRESS}/docs"

@@ -96,7 +96,6 @@ def policy(form_action: Sequence[str] = (), *, fetches: bool = False) -> str:
 HEADERS = {
     "Content-Security-Policy": policy(),
     "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",

@@ -21,6 +21,9 @@ from headwater.http.errors import Unavailable, plain
 WRITTEN_APART = 64 * 1024
 """Bodies of at least this many bytes are written separately instead of copied behind the head."""
 
+NO_SNIFFING = b"x-content-type-options: nosniff"
+"""A header of every answer: browsers must not guess another type."""
+
 _STATUS_LINES = {int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _END = b"0\r\n\r\n"
@@ -60,6 +63,7 @@ def final_answer(status: HTTPStatus) -> bytes:
     body, headers = problem.body(), problem.headers.items()
     lines = [
         _STATUS_LINES[status],
+        NO_SNIFFING,
         b"content-type: application/json",
         b"content-length: %d" % len(body),
         *(f"{name.lower()}: {value}".encode() for name, value in headers),
@@ -96,7 +100,7 @@ class Exchange(RequestResponseCycle):
         if self.waiting_for_100_continue and self.more_body:
             self.keep_alive = False  # the client decides whether the body follows
         self.waiting_for_100_continue = False
-        lines = [_STATUS_LINES[status]]
+        lines = [_STATUS_LINES[status], NO_SNIFFING]
         length = None
         for name, value in headers:
             if name == b"connection" and value == b"close":

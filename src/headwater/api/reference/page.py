@@ -29,7 +29,6 @@ _POLICY = (
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 _MAX_SEARCH = 100
-_NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
 _ASSETS = {"reference.css": "text/css", "reference.js": "text/javascript"}
 _TEMPLATES = Environment(
@@ -102,11 +101,11 @@ def _asset_route(name: str, media_type: str) -> Route:
     content = files("headwater.api.reference").joinpath("static", name).read_bytes()
 
     async def send(_: object) -> Response:
-        headers = {"Cache-Control": "public, max-age=3600", **_NO_SNIFFING}
+        headers = {"Cache-Control": "public, max-age=3600"}
         return Response(content, media_type=media_type, headers=headers)
 
     return Route(f"/docs/{name}", send, middleware=COMPRESSED)
 
 
 def _answer(page: str) -> Response:
-    return HTMLResponse(page, headers=_PAGE_HEADERS | _NO_SNIFFING)
+    return HTMLResponse(page, headers=_PAGE_HEADERS)

@@ -22,7 +22,6 @@ _HEADERS = [
     # Other origins load it, including isolated pages.
     (b"cross-origin-resource-policy", b"cross-origin"),
     (b"access-control-allow-origin", b"*"),
-    (b"x-content-type-options", b"nosniff"),
 ]
 
 

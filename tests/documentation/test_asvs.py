@@ -1,0 +1,51 @@
+"""The mapping to OWASP ASVS: complete, with evidence that exists, and as the page shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from scripts.write_asvs import BEGINNING, PAGE, VERDICTS, read_requirements, write_result
+
+from tests.support.sizes import ROOT
+
+SECTIONS = {
+    1: "1:2 2:9 3:11 4:3 5:2", 2: "1:3 2:3 3:4 4:1", 3: "2:2 3:4 4:6 5:5 7:2", 4: "1:3 2:1 3:2 4:4",
+    5: "1:1 2:3 3:2 4:3", 6: "1:3 2:12 3:4 4:4 5:5 6:3 8:4", 7: "1:3 2:4 3:2 4:5 5:2 6:2",
+    8: "1:2 2:3 3:1 4:1",
+    9: "1:3 2:4", 10: "1:2 2:2 3:4 4:11 5:5 6:2 7:3", 11: "1:2 2:3 3:3 4:4 5:1 6:1", 12: "1:3 2:2 3:4",
+    13: "1:1 2:5 3:2 4:5", 14: "1:2 2:4 3:3", 15: "1:3 2:3 3:7", 16: "1:1 2:5 3:4 4:3 5:3", 17: "1:1 2:4 3:2",
+}  # fmt: skip
+"""Of version 5.0.0, how many requirements of level 1 and 2 each section has: they are its first ones."""
+LEVELS = {1: 70, 2: 183}
+REQUIREMENTS = read_requirements()
+
+
+def test_it_works() -> None:
+    """The page has what the table says."""
+    head, beginning, result = PAGE.read_text().partition(BEGINNING)
+    assert beginning + result == write_result(REQUIREMENTS), "run python -m scripts.write_asvs"
+    assert head.startswith("# ")
+
+
+def test_every_requirement_once() -> None:
+    expected = [
+        f"V{chapter}.{section}.{number}"
+        for chapter, sections in SECTIONS.items()
+        for section, count in (text.split(":") for text in sections.split())
+        for number in range(1, int(count) + 1)
+    ]
+    assert [each.id for each in REQUIREMENTS] == expected
+    assert Counter(each.level for each in REQUIREMENTS) == LEVELS
+
+
+def test_verdicts_have_reasons() -> None:
+    assert [
+        each.id for each in REQUIREMENTS if each.verdict not in VERDICTS or not each.note.endswith(".")
+    ] == []
+    bare = [each.id for each in REQUIREMENTS if not each.evidence and each.verdict in {"met", "partly"}]
+    assert bare == []
+
+
+def test_the_evidence_exists() -> None:
+    named = {path for each in REQUIREMENTS for path in each.evidence}
+    assert {path for path in named if not (ROOT / path.partition("#")[0]).exists()} == set()
