@@ -38,7 +38,7 @@ def read_secret(page: str) -> str:
 
 
 def read_recovery_codes(page: str) -> list[str]:
-    return re.findall(r"\b(?:[a-z2-7]{5}-){3}[a-z2-7]{5}\b", page)
+    return re.findall(r"\b(?:[a-z2-7]{5}-){4}[a-z2-7]{5}\b", page)
 
 
 def enrol(browser: Browser) -> App:

@@ -1,6 +1,6 @@
 """Authenticator apps and recovery codes of users. A code works once, also for concurrent requests.
 
-Secrets are encrypted and bound to their user. Recovery codes have 100 random bits and are stored hashed.
+Secrets are encrypted and bound to their user. Recovery codes have 125 random bits and are stored hashed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater.spaces.secret_hash import hash_secret
 queries = Queries(__name__, "factors.sql")
 
 RECOVERY_CODES = 10
-_LETTERS, _GROUP = 20, 5
+_LETTERS, _GROUP = 25, 5
 
 
 class FactorReason(StrEnum):
@@ -113,7 +113,7 @@ async def use_code(connection: AsyncConnection, sealing_key: bytes, user_id: int
 
 
 def _make_recovery_code() -> str:
-    """Return four groups of five letters and digits."""
+    """Return five groups of five letters and digits."""
     letters = base64.b32encode(secrets.token_bytes(16)).decode().lower()[:_LETTERS]
     return "-".join(letters[start : start + _GROUP] for start in range(0, _LETTERS, _GROUP))
 
