@@ -18,6 +18,7 @@ from psycopg import AsyncConnection
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import Invalid
+from headwater.http.inputs.timerange import first_instant
 from headwater.reports.questions.platform_comparison import Count
 from headwater.spaces.models import Space
 
@@ -187,7 +188,7 @@ async def compare_orders(
     begun to read. Raises Invalid naming `period`.
     """
     await connection.execute(queries["snapshot"])
-    sales = await _load_sales(connection, space.id, days)
+    sales = await _load_sales(connection, space, days)
     inside = {normalize_order(text) for sale in sales for text in (sale.order_id, sale.order_name) if text}
     missing = {entry.order_id for entry in listed if normalize_order(entry.order_id) not in inside}
     other_days = await _find_other_days(connection, space.id, missing)
@@ -199,13 +200,14 @@ async def compare_orders(
     return OrderComparison(*days, space.currency, total, steps, ours, same, differences)
 
 
-async def _load_sales(connection: AsyncConnection, space_id: int, days: tuple[date, date]) -> list[Sale]:
-    start, end = (datetime.combine(day, time()) for day in (days[0], days[1] + timedelta(days=1)))
-    values = {"space_id": space_id, "start": start, "end": end, "limit": MOST_ORDERS + 1}
+async def _load_sales(connection: AsyncConnection, space: Space, days: tuple[date, date]) -> list[Sale]:
+    first, after = days[0], days[1] + timedelta(days=1)
+    start, end = (first_instant(datetime.combine(day, time()), space.zone) for day in (first, after))
+    values = {"space_id": space.id, "start": start, "end": end, "limit": MOST_ORDERS + 1}
     rows = await fetch_all(connection, queries["sales_of_period"], values)
     if len(rows) > MOST_ORDERS:
         raise Invalid({"period": [f"The period {TOO_MANY}"]})
-    amounts = await show_amounts(connection, space_id, [row[0] for row in rows])
+    amounts = await show_amounts(connection, space.id, [row[0] for row in rows])
     return [
         Sale(order_id, name, bool(is_refund), is_upsell, amounts[event_id].in_space_currency or Decimal(0))
         for event_id, order_id, name, is_refund, is_upsell in rows

@@ -2,14 +2,12 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: sales_of_period
--- Purchases, upsells and refunds of a period, oldest first. The local times become instants here.
+-- Purchases, upsells and refunds of a period, oldest first.
 SELECT e.id, e.order_id, e.order_name, e.amount < 0, e.is_upsell OR e.event_name = 'upsell_purchase'
 FROM events e
-JOIN spaces s ON s.id = %(space_id)s
 WHERE e.space_id = %(space_id)s
   AND e.event_name IN ('purchase', 'upsell_purchase')
-  AND e.event_time >= %(start)s::timestamp AT TIME ZONE s.timezone
-  AND e.event_time < %(end)s::timestamp AT TIME ZONE s.timezone
+  AND e.event_time >= %(start)s AND e.event_time < %(end)s
 ORDER BY e.event_time, e.id
 LIMIT %(limit)s;
 
