@@ -244,7 +244,8 @@ def test_assistants_are_admitted_after_a_sign_in(
     query = httpx.QueryParams(assistant.request(state="s" * 500))
     login = person.open(f"/mcp/oauth/authorize?{query}")
     assert login.url.path == "/login"
-    page = person.pass_provider(person.follow(login, "/login/sso/"))
+    at_provider = f"/login/sso/{person.certified.provider.name}"
+    page = person.pass_provider(person.follow(login, at_provider))
     assert page.url.path == "/mcp/oauth/authorize"
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
     (form,) = [form for form in read_forms(page.text) if form.action.startswith("/mcp/oauth/authorize")]
