@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 
 import httpx
@@ -21,11 +22,11 @@ def upload(person: Callable[..., Person], space_id: int) -> Callable[..., httpx.
     browser = person(Role.VIEWER).browser
     path = f"/console/spaces/{space_id}/order-comparison"
 
-    def send(content: str, **fields: str) -> httpx.Response:
+    def send(content: str | bytes, **fields: str) -> httpx.Response:
         form = browser.form(path, path)
         assert form.fields[-1][0] == "file"  # as it is read while it arrives
         data = {**dict(form.fields), "first": "2026-05-01", "last": "2026-05-31", **fields}
-        files = {"file": ("list.csv", content.encode(), "text/csv")}
+        files = {"file": ("list.csv", content, "text/csv")}
         return browser.client.post(path, data=data, files=files)
 
     return send
@@ -44,6 +45,12 @@ def test_it_works(
     assert "Same order, other amount" in page.text
     assert "&lt;b&gt;9&lt;/b&gt;" in page.text
     assert '<data value="75">' in page.text
+
+
+def test_a_compressed_list(upload: Callable[..., httpx.Response]) -> None:
+    """A small file could be unpacked for ever."""
+    page = upload(gzip.compress(LIST.encode()))
+    assert (page.status_code, "Upload it unpacked" in page.text) == (422, True)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,13 @@ def test_a_row_for_each_product_of_an_order(compare: Any) -> None:
     assert (lines["listed"], lines["repeated"]) == ((2, 80), (0, 0))
 
 
+@pytest.mark.parametrize("time", [1e300, -1e18, {}, "soon", "9" * 12])
+def test_a_row_with_a_wrong_time_is_left_out(compare: Any, time: Any) -> None:
+    rows = [{"order_id": "1001", "amount": 50}, {"order_id": "1005", "amount": 30, "event_time": time}]
+    lines = pairs(compare("\n".join(map(json.dumps, rows)), *PERIOD, name="list.ndjson"))
+    assert lines["listed"] == (1, 50)
+
+
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from datetime import date
@@ -25,7 +26,7 @@ from headwater.http.bodies import MEGABYTE, FileTooLarge
 from headwater.http.errors import Errors, Invalid
 from headwater.intake.imports.formats.choices import NO_CHOICES
 from headwater.intake.imports.formats.dialects import UnreadableError
-from headwater.intake.imports.formats.files import RowSource
+from headwater.intake.imports.formats.files import GZIP, RowSource
 from headwater.intake.imports.order_lists import OrderList, read_order_list
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.questions.order_comparison import OrderComparison, OrderStep, compare_orders
@@ -97,6 +98,11 @@ async def _receive_list(pieces: AsyncIterator[bytes], name: str, space: Space) -
 
 
 def _read_list(file: IO[bytes], space: Space) -> OrderList:
+    """Read an uploaded list. Unpacked, a small file may be endless."""
+    file.seek(0)
+    if file.read(len(GZIP)) == GZIP:
+        raise UnreadableError("The file is compressed. Upload it unpacked.")
+    file.seek(0, os.SEEK_END)
     source = RowSource(cast("Any", file), "csv", file.tell(), b"")
     return read_order_list(source.judged(None, None), space, NO_CHOICES)
 

@@ -13,7 +13,13 @@ from msgspec import Struct
 
 from headwater.http.inputs.instants import parse_instant
 from headwater.intake.imports.formats.choices import FileChoices
-from headwater.intake.imports.formats.columns import LARGEST_EXPONENT, Columns, name_currency, typed
+from headwater.intake.imports.formats.columns import (
+    LARGEST_EXPONENT,
+    Columns,
+    assign_columns,
+    name_currency,
+    typed,
+)
 from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.formats.guesses import guess_columns
@@ -108,7 +114,10 @@ class _ListReader:
     def _find_day(self, written: Any) -> date:
         """Return the day in the Space's time zone. A time without an offset is one of that zone."""
         text = self._notation.time(written) if self._is_table and isinstance(written, str) else written
-        moment = datetime.fromtimestamp(parse_instant(text), UTC)
+        try:
+            moment = datetime.fromtimestamp(parse_instant(text), UTC)
+        except (OSError, OverflowError, TypeError):
+            raise ValueError("the event_time must be a time") from None
         return moment.date() if is_local(text) else moment.astimezone(self._space.zone).date()
 
 
@@ -128,11 +137,7 @@ def _find_columns(source: RowSource, choices: FileChoices) -> Columns:
     if header is not None:
         with closing(source.rows()) as rows:
             sample: Sequence[Mapping[str, str]] = [row.values for row in islice(rows, SAMPLE_ROWS)]
-        fields = set(mapped.values())
-        guesses = guess_columns("events", FIELDS, header, sample)
-        mapped |= {
-            column: name for column, name in guesses.items() if column not in mapped and name not in fields
-        }
+        mapped = assign_columns(guess_columns("events", FIELDS, header, sample), choices.mapped)
         if ID not in mapped.values():
             raise UnreadableError(
                 f"no column has order ids: the file has {', '.join(header)[:300]}. "

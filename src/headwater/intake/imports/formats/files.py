@@ -53,7 +53,7 @@ _SUFFIXES = {
     ".txt": "csv",
 }
 _CHUNK_BYTES = 1024 * 1024
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _BLANK = ' \t\r\n;,|"\ufeff\u00a0'
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
@@ -120,7 +120,7 @@ class RowSource:
 
     def _lines(self) -> BinaryIO:
         self.raw.seek(0)
-        compressed = self.raw.read(len(_GZIP)) == _GZIP
+        compressed = self.raw.read(len(GZIP)) == GZIP
         self.raw.seek(0)
         return cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if compressed else self.raw
 
