@@ -72,7 +72,7 @@ class _Connection(asyncio.Protocol):
         data = self._head + data
         head, separator, body = data.partition(b"\r\n\r\n")
         _, stated, rest = head.partition(b"content-length: ")
-        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 has none
+        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 comes without a body
         if not separator or len(body) < length:
             self._head = data
             return

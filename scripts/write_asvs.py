@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "asvs.csv"
 PAGE = ROOT / "docs" / "security.md"
 BEGINNING = "## Result\n"
-"""The heading from which this script writes the page."""
+"""This script writes the page from here to its end."""
 VERDICTS = ("gap", "partly", "met", "not applicable")
 CHAPTERS = {
     1: "Encoding and injection",

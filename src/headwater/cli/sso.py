@@ -158,7 +158,7 @@ async def forget(settings: Settings, arguments: Namespace) -> Row:
 async def require(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
         if not await list_providers(connection):
-            raise Failure("add a provider first: nobody else could log in")
+            raise Failure("add a provider first: otherwise only this user could log in")
         user = await fetch_user(connection, arguments.email)
         joined = await list_joined(connection, user.id)
         if user.password_hash is None or not any(space.role is Role.OWNER for space in joined):

@@ -326,7 +326,7 @@ CREATE TABLE api_keys (
     last_used_at timestamptz,
     -- NULL: never.
     expires_at timestamptz,
-    -- The networks from which it may be used; empty: all.
+    -- Requests from other networks are refused. Empty admits all.
     addresses cidr[] NOT NULL DEFAULT '{}',
     -- The key made by its rotation.
     replaced_by bigint,

@@ -55,7 +55,7 @@ async def keep_first_attempts(
 def repeat_first_attempt(
     delivery: PendingDelivery, platform: Platform, destination: Destination
 ) -> PendingDelivery:
-    """Return the delivery with what the platform was told first. Another account was told nothing."""
+    """Return the delivery as its first attempt was sent, unless that went to another account."""
     first, conversion, click_name = delivery.first_attempt, delivery.conversion, platform.repeat_click
     if first is None or conversion is None or click_name is None:
         return delivery

@@ -125,13 +125,13 @@ class Platform(AccountKind, ABC):
         """Return a correction's part of a call. The conversion has the amount to correct to, None to take it
         back; `moment` is the time of the correction, in Unix seconds. Only called with `corrections`.
         """
-        raise NotImplementedError  # platforms without `corrections` have none to build
+        raise NotImplementedError  # each platform with `corrections` overrides it
 
     def build_credit(
         self, conversion: Conversion, destination: Destination, credit: ClickCredit
     ) -> dict[str, Any]:
         """Return a credit's part of a call. The conversion has the click. Only called with `credits`."""
-        raise NotImplementedError  # platforms without `credits` have none to build
+        raise NotImplementedError  # each platform with `credits` overrides it
 
     def correction_request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         """Return the request with these corrections, if they are separate."""

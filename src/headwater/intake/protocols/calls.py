@@ -13,7 +13,7 @@ from headwater.intake.protocols.values import Members, read_text
 
 class ProtocolCall(Struct):
     name: str
-    """The event's or the call's, as it is written."""
+    """The event's, else the call's, in the sender's spelling."""
     message_id: str
     """Equal when the same message is sent again."""
     occurred_at: int

@@ -64,7 +64,7 @@ class Translator:
     def __init__(
         self, labels: Labels, places: Places, received_at: float, visitor: PageVisitor | None = None
     ) -> None:
-        """`visitor` is None for an API key."""
+        """Requests with an API key come without a `visitor`."""
         self._labels, self._places, self._visitor = labels, places, visitor
         self._received_at = received_at
         self._linked: set[bytes] = set()

@@ -296,7 +296,7 @@ async def _make_report(
 async def _count_visits(
     reader: ReportReader, planned: PeriodPlan, current: PeriodSums, start: datetime
 ) -> CountedVisits | None:
-    """`start` is that of the earlier period."""
+    """`start` is the first moment of the earlier period, if two are compared."""
     if not planned.plan.needs(*OF_VISITS):
         return None
     period = planned.plan.scope.period

@@ -53,7 +53,7 @@ class ListedOrder(NamedTuple):
 
     order_id: str
     amount: Decimal
-    """0 where the list has none."""
+    """0 if the list leaves it out."""
 
 
 class Sale(NamedTuple):

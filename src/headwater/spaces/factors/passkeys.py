@@ -39,7 +39,7 @@ _PORTS = {"https": 443, "http": 80}
 
 
 class RelyingParty(Struct, frozen=True):
-    """The service, as authenticators know it."""
+    """The service's name and origin, to which authenticators bind passkeys."""
 
     id: str
     origin: str
