@@ -50,12 +50,13 @@ class PostedForm(Struct, frozen=True):
 
 
 def without_keys(errors: Errors) -> Errors:
+    return {
+        key: [make_sentence(rule.removeprefix(f"{key}: ")) for rule in rules] for key, rules in errors.items()
+    }
 
-    def sentence(key: str, rule: str) -> str:
-        rule = rule.removeprefix(f"{key}: ")
-        return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
 
-    return {key: [sentence(key, rule) for rule in rules] for key, rules in errors.items()}
+def make_sentence(rule: str) -> str:
+    return f"{rule[:1].upper()}{rule[1:]}{'' if rule.endswith('.') else '.'}"
 
 
 def form_token(key: bytes, form: str) -> str:

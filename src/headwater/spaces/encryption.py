@@ -4,16 +4,21 @@ to their row, so that a copy elsewhere cannot be decrypted.
 
 from __future__ import annotations
 
+import base64
 import secrets
+from typing import TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from msgspec import Struct
 
 NONCE_BYTES = 12
 _decode = msgspec.json.Decoder(dict[str, str]).decode
+
+T = TypeVar("T", bound=Struct)
 
 
 class Unsealable(Exception):
@@ -50,3 +55,16 @@ def seal_values(key: bytes, values: dict[str, str], bound_to: bytes) -> bytes | 
 def unseal_values(key: bytes, sealed: bytes | None, bound_to: bytes) -> dict[str, str]:
     """Raise Unsealable if the key has changed."""
     return {} if sealed is None else _decode(unseal(key, sealed, bound_to))
+
+
+def seal_struct(key: bytes, value: Struct, bound_to: bytes) -> str:
+    """Encrypt a value that waits in a browser, as text for a cookie or a form."""
+    return base64.urlsafe_b64encode(seal(key, msgspec.json.encode(value).decode(), bound_to)).decode()
+
+
+def unseal_struct(key: bytes, text: str, kind: type[T], bound_to: bytes) -> T | None:
+    """Return None for missing or foreign text."""
+    try:
+        return msgspec.json.decode(unseal(key, base64.urlsafe_b64decode(text.encode()), bound_to), type=kind)
+    except (Unsealable, ValueError):
+        return None

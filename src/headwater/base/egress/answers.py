@@ -35,6 +35,12 @@ def is_temporary(status: int) -> bool:
     return status in _TRANSIENT or status >= 500 or 300 <= status < 400
 
 
+def read_wait(answer: EgressResponse) -> float | None:
+    """Return the seconds in Retry-After; a date is not read."""
+    text = answer.headers.get("retry-after", "").strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
+
+
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
     """Return {} for an empty body, None for other content."""
     if not answer.body.strip():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from starlette.routing import Route
 from headwater.attribution.models import WINDOWS
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar, window_title
 from headwater.console.report_pages.basis import conversions_title
-from headwater.console.report_pages.charts.waterfall import WaterfallBar, draw_waterfall
+from headwater.console.report_pages.charts.waterfall import WaterfallRow, WaterfallSteps
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -28,7 +27,6 @@ from headwater.reports.questions.period_spend import load_period_spend
 from headwater.reports.questions.platform_comparison import (
     WHOLE_EVENTS,
     ComparisonResult,
-    Count,
     StepReason,
     answer_comparison,
     compare_platform,
@@ -47,25 +45,12 @@ _GROSS = ("kind:order", "kind:conversion", "kind:upsell")
 """Events of every kind but refunds."""
 
 
-class ComparisonRow(Struct, frozen=True):
-    step: StepReason | None
-    """None for a total."""
-    title: str
-    count: Count
-    bar: WaterfallBar
-
-    @property
-    def conversions(self) -> Fraction:
-        """As reports have parts of events."""
-        return Fraction(self.count.conversions)
-
-
 class ComparisonPage(Struct, frozen=True):
     platforms: tuple[str, ...]
     """With spend in the period, most first."""
     result: ComparisonResult | None
     """None without a platform."""
-    rows: tuple[ComparisonRow, ...] = ()
+    rows: tuple[WaterfallRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,25 +95,18 @@ class PlatformComparisons:
         )
         return tuple(sorted((key for key in spend if key), key=lambda key: (-spend[key][0], key)))
 
-    def _draw(self, result: ComparisonResult) -> tuple[ComparisonRow, ...]:
+    def _draw(self, result: ComparisonResult) -> tuple[WaterfallRow, ...]:
         title, step_titles = platform_title(result.query.platform), title_steps(result)
-        lines: list[tuple[StepReason | None, str, Count, Count]] = []
+        steps = WaterfallSteps()
         if result.reported is not None:
-            lines.append((None, f"{title} says", result.reported, result.reported))
-        total = result.reported or result.as_platform
+            steps.add_total(f"{title} says", result.reported)
         for step, change in result.steps:
             if step is StepReason.ATTRIBUTION_WINDOW:
-                lines.append((None, f"Counted as {title} does", result.as_platform, result.as_platform))
-            total = total.plus(change)
-            lines.append((step, step_titles[step], change, total))
+                steps.add_total(f"Counted as {title} does", result.as_platform)
+            steps.add_change(step_titles[step], change)
         model = model_title(result.query.report.models[0]).lower()
-        lines.append((None, f"Credited by {model}", result.credited, result.credited))
-        measure = "revenue" if self._view.is_monetary else "conversions"
-        bars = draw_waterfall([(float(getattr(level, measure)), step is None) for step, _, _, level in lines])
-        return tuple(
-            ComparisonRow(step, name, count, bar)
-            for (step, name, count, _), bar in zip(lines, bars, strict=True)
-        )
+        steps.add_total(f"Credited by {model}", result.credited)
+        return steps.draw("revenue" if self._view.is_monetary else "conversions")
 
 
 def title_steps(result: ComparisonResult) -> dict[StepReason, str]:

@@ -7,18 +7,16 @@ import os
 import tempfile
 from collections.abc import AsyncIterator
 from datetime import date
-from fractions import Fraction
 from typing import IO, Any, cast
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.console.forms import PostedForm, check_once, once_token
+from headwater.console.forms import PostedForm, check_once, make_sentence, once_token
 from headwater.console.multipart import MultipartForm
 from headwater.console.pages import hidden_token, render
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.charts.waterfall import WaterfallBar, draw_waterfall
+from headwater.console.report_pages.charts.waterfall import WaterfallRow, WaterfallSteps
 from headwater.console.visitor import HOME, SpaceVisitor
 from headwater.console.visits import EMPTY, PageVisit, SpacePages, enter_space
 from headwater.endpoints.services import services
@@ -50,18 +48,6 @@ _TITLES = {
     OrderStep.UPSELLS: "Upsells",
     OrderStep.REFUNDS: "Refunds",
 }
-
-
-class OrderStepRow(Struct, frozen=True):
-    title: str
-    count: Count
-    is_total: bool
-    bar: WaterfallBar
-
-    @property
-    def orders(self) -> Fraction:
-        """As reports have parts of events."""
-        return Fraction(self.count.conversions)
 
 
 @ROUTES.page()
@@ -128,29 +114,21 @@ def _read_day(form: PostedForm, name: str) -> date | None:
         raise Invalid({name: ["Write the day as 2026-12-31."]}) from None
 
 
-def _draw(result: OrderComparison) -> list[OrderStepRow]:
-    lines = [("The list", result.listed, result.listed, True)]
-    level = result.listed
+def _draw(result: OrderComparison) -> tuple[WaterfallRow, ...]:
+    """Leave out steps without a change."""
+    steps = WaterfallSteps()
+    steps.add_total("The list", result.listed)
     for step, change in result.steps:
-        level = level.plus(change)
         if change != Count():
-            lines.append((_TITLES[step], change, level, False))
-    lines.append(("Headwater", result.ours, result.ours, True))
-    bars = draw_waterfall([(float(level.revenue), is_total) for _, _, level, is_total in lines])
-    return [
-        OrderStepRow(title, count, is_total, bar)
-        for (title, count, _, is_total), bar in zip(lines, bars, strict=True)
-    ]
+            steps.add_change(_TITLES[step], change)
+    steps.add_total("Headwater", result.ours)
+    return steps.draw("revenue")
 
 
 def _list_errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
     if isinstance(error, Invalid):
         return error.errors
-    return {"file": [error.message if isinstance(error, FileTooLarge) else _sentence(str(error))]}
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    return {"file": [error.message if isinstance(error, FileTooLarge) else make_sentence(str(error))]}
 
 
 def _page(

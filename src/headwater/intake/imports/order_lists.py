@@ -114,11 +114,15 @@ class _ListReader:
     def _find_day(self, written: Any) -> date:
         """Return the day in the Space's time zone. A time without an offset is one of that zone."""
         text = self._notation.time(written) if self._is_table and isinstance(written, str) else written
-        try:
-            moment = datetime.fromtimestamp(parse_instant(text), UTC)
-        except (OSError, OverflowError, TypeError):
-            raise ValueError("the event_time must be a time") from None
+        moment = _read_moment(text)
         return moment.date() if is_local(text) else moment.astimezone(self._space.zone).date()
+
+
+def _read_moment(time: Any) -> datetime:
+    try:
+        return datetime.fromtimestamp(parse_instant(time), UTC)
+    except (OSError, OverflowError, TypeError):
+        raise ValueError("the event_time must be a time") from None
 
 
 def _read_amount(amount: Any) -> Decimal:

@@ -4,15 +4,13 @@ that is being set up, and challenges of passkeys.
 
 from __future__ import annotations
 
-import base64
 import time
 from typing import TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from headwater.spaces.accounts.users import User
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import seal_struct, unseal_struct
 from headwater.spaces.secret_hash import hash_secret
 
 PENDING_SECONDS = 600
@@ -57,18 +55,13 @@ def begin_login(user: User, password_hash: str | None, account: str) -> PendingL
 
 def seal_state(key: bytes, state: State, browser: bytes) -> str:
     """`browser` is the key of its forms: another browser can't open the state."""
-    sealed = seal(key, msgspec.json.encode(state).decode(), _purpose(type(state), browser))
-    return base64.urlsafe_b64encode(sealed).decode()
+    return seal_struct(key, state, _purpose(type(state), browser))
 
 
 def open_state(key: bytes, text: str, kind: type[State], browser: bytes) -> State | None:
     """Return None for missing, foreign or expired text."""
-    try:
-        opened = unseal(key, base64.urlsafe_b64decode(text.encode()), _purpose(kind, browser))
-        state = msgspec.json.decode(opened, type=kind)
-    except (Unsealable, ValueError):
-        return None
-    return state if time.time() - state.started_at <= PENDING_SECONDS else None
+    state = unseal_struct(key, text, kind, _purpose(kind, browser))
+    return state if state is not None and time.time() - state.started_at <= PENDING_SECONDS else None
 
 
 def _purpose(kind: type[Struct], browser: bytes) -> bytes:

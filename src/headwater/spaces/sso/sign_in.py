@@ -21,7 +21,7 @@ from msgspec import Struct
 from headwater.base.egress.answers import read_object, succeeded
 from headwater.base.egress.calls import bearer, make_form_call
 from headwater.base.egress.models import EgressRequest
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import Unsealable, seal, seal_struct, unseal, unseal_struct
 from headwater.spaces.sso.documents import Metadata, ProviderDocuments, send
 from headwater.spaces.sso.id_tokens import Expected, check_id_token
 from headwater.spaces.sso.providers import SCOPES, SsoProvider
@@ -77,18 +77,12 @@ def add_parameters(url: str, parameters: Mapping[str, str]) -> str:
 
 
 def seal_pending(key: bytes, pending: PendingSignIn) -> str:
-    sealed = seal(key, msgspec.json.encode(pending).decode(), _PURPOSE)
-    return base64.urlsafe_b64encode(sealed).decode()
+    return seal_struct(key, pending, _PURPOSE)
 
 
 def open_pending(key: bytes, text: str) -> PendingSignIn | None:
     """Return None for a missing or foreign cookie."""
-    try:
-        return msgspec.json.decode(
-            unseal(key, base64.urlsafe_b64decode(text.encode()), _PURPOSE), type=PendingSignIn
-        )
-    except (Unsealable, ValueError):
-        return None
+    return unseal_struct(key, text, PendingSignIn, _PURPOSE)
 
 
 def check_answer(

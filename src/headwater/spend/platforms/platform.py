@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, succeeded
+from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, read_wait, succeeded
 from headwater.base.egress.calls import bearer
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
@@ -231,9 +231,3 @@ def judge_status(answer: EgressResponse, *words: Any) -> Fault:
     if kind is None:
         kind = FaultCause.TEMPORARY if is_temporary(answer.status) else FaultCause.REFUSED
     return Fault(kind, f"HTTP {answer.status}", *words, wait_seconds=read_wait(answer))
-
-
-def read_wait(answer: EgressResponse) -> float | None:
-    """Return the seconds in Retry-After; a date is not read."""
-    text = answer.headers.get("retry-after", "").strip()
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 
 from headwater.console.report_pages.charts.charts import WIDTH, digits
+from headwater.reports.questions.platform_comparison import Count
 
 
 class WaterfallBar(Struct, frozen=True):
@@ -14,6 +16,43 @@ class WaterfallBar(Struct, frozen=True):
     width: str
     style: str
     """`total`, `up` or `down`."""
+
+
+class WaterfallRow(Struct, frozen=True):
+    title: str
+    count: Count
+    """A total, or a change."""
+    is_total: bool
+    bar: WaterfallBar
+
+    @property
+    def conversions(self) -> Fraction:
+        """As reports have parts of events."""
+        return Fraction(self.count.conversions)
+
+
+class WaterfallSteps:
+    """Rows of a comparison, from the first total to the last."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[str, Count, Count, bool]] = []
+        self._level = Count()
+
+    def add_total(self, title: str, count: Count) -> None:
+        self._level = count
+        self._lines.append((title, count, count, True))
+
+    def add_change(self, title: str, change: Count) -> None:
+        self._level = self._level.plus(change)
+        self._lines.append((title, change, self._level, False))
+
+    def draw(self, measure: str) -> tuple[WaterfallRow, ...]:
+        """Draw the bars of `revenue` or `conversions`."""
+        levels = [(float(getattr(level, measure)), is_total) for _, _, level, is_total in self._lines]
+        return tuple(
+            WaterfallRow(title, count, is_total, bar)
+            for (title, count, _, is_total), bar in zip(self._lines, draw_waterfall(levels), strict=True)
+        )
 
 
 #     platform says   ██████████████████

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from headwater.base.egress.answers import is_temporary, succeeded
+from headwater.base.egress.answers import is_temporary, read_wait, succeeded
 from headwater.base.egress.client import Egress
 from headwater.base.egress.models import AddressRefused, BadUrl, EgressError, EgressResponse
 from headwater.database.jobs.backoff import climb
@@ -66,7 +66,7 @@ class ShopSource(RowSource):
                 return self._read(body, position)
             if answer is not None and not succeeded(answer) and not is_temporary(answer.status):
                 raise UnreadableError(self._explain(answer.status))
-            wait = _read_wait(answer)
+            wait = None if answer is None else read_wait(answer)
             wait = climb(self.retry_seconds, tries) if wait is None else wait
             if tries > len(self.retry_seconds) or wait > LONGEST_WAIT:
                 raise UnreadableError(f"{self.api.title} does not answer now: {_AGAIN}")
@@ -131,9 +131,3 @@ def _is_throttled(body: Any) -> bool:
     """Recognize Shopify's refusal for too many requests, which has the status of a success."""
     reasons = cast("dict[str, Any]", body).get("errors") if isinstance(body, dict) else None
     return "THROTTLED" in str(reasons)
-
-
-def _read_wait(answer: EgressResponse | None) -> float | None:
-    """Return the seconds in Retry-After."""
-    text = answer.headers.get("retry-after", "").strip() if answer is not None else ""
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
