@@ -196,7 +196,12 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
     egress = shared.public_egress
     hosted = HostedClients(egress, settings.brand) if settings.hosted_clients else None
     for_assistants = McpServices(
-        database, inbox, shared.base_url, shared.signing_key, settings.rate_limit_factor
+        database,
+        inbox,
+        shared.base_url,
+        shared.signing_key,
+        settings.rate_limit_factor,
+        settings.trusted_proxies,
     )
     return Headwater(
         services=shared,

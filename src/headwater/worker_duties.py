@@ -35,6 +35,8 @@ from headwater.intake.watched import leases as file_leases
 from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
 from headwater.privacy.retention import make_retention_duty
+from headwater.spaces.audit import collectors
+from headwater.spaces.audit.upkeep import make_audit_duty
 from headwater.spend.connections import leases as spend_leases
 
 FORWARDING_SECONDS = 0.5
@@ -62,6 +64,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_forgetting_duty(),
         make_old_views_job(),
         make_retention_duty(),
+        make_audit_duty(settings),
         make_process_duty("forwarder", settings, spaces_due, FORWARDING_SECONDS),
         make_process_duty("puller", settings, _find_spaces_to_pull, PULLING_SECONDS),
         Duty(
@@ -100,7 +103,8 @@ def _make_tidying_duty(
 
 def make_side_duties(settings: Settings) -> list[Duty]:
     """Return background jobs with a thread of their own, so a stalled pipeline doesn't delay them."""
-    watch = make_process_duty("watcher", settings, _spaces_to_watch, WATCH_SECONDS)
+    find = _find_spaces_to_audit if settings.sends_audit else _spaces_to_watch
+    watch = make_process_duty("watcher", settings, find, WATCH_SECONDS)
     return [watch, make_rates_duty(settings)] if settings.fetch_rates else [watch]
 
 
@@ -117,6 +121,10 @@ def make_rates_duty(settings: Settings) -> Duty:
         return [INSTALLATION]
 
     return make_process_duty("rates fetch", settings, waiting, WATCH_SECONDS)
+
+
+def _find_spaces_to_audit(connection: Connection[Any]) -> list[int]:
+    return [*_spaces_to_watch(connection), *collectors.due_spaces.find_now(connection)]
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:

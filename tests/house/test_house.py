@@ -25,6 +25,9 @@ MENTION = re.compile(r"\b(FROM|JOIN|INTO|UPDATE|USING|,)\s+(\w+)(?:\s+(?:AS\s+)?
 SPANS_SPACES: dict[str, str] = {
     "spaces/spaces.sql::list_ids": "an operator lists the installation's Spaces",
     "spaces/spaces.sql::create": "the Space does not exist yet",
+    "spaces/audit/collectors.sql::due": "a worker asks where entries wait for collectors",
+    "spaces/audit/collectors.sql::forget": "the installation has no collectors",
+    "spaces/audit/entries.sql::delete_expired": "the operator's limit is the installation's",
     "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
     "http/health.sql::queue": "the operator's figures are the installation's",
     "intake/inbox/accepted_rows.sql::append": "one commit takes the events of many Spaces",

@@ -9,6 +9,7 @@ that a statement which forgets its Space gives itself away.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -224,13 +225,28 @@ def test_reading_is_the_same_with_and_without_the_other_space(
 
 CHANGES_NOTHING = {"check_spend_connection"}
 """Operations that are not read with GET, as they call others."""
+NOT_RECORDED = {
+    "create_event": "ingestion, which is counted",
+    "create_events": "ingestion",
+    "create_touchpoints": "ingestion",
+    "check_spend_connection": "asks the platform",
+    "test_destination": "sends a made-up event",
+    "pull_spend_connection": "pulls what is due later anyway",
+    "fetch_watched_file": "fetches what is due later anyway",
+}
+"""Operations that change no setting, access or stored record, which is why the audit log has none of them."""
+ALREADY_SO = dict.fromkeys(
+    ("resume_spend_connection", "resume_watched_file", "choose_trained_model"), "the Space's is like this"
+)
 
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_a_request_reaches_only_its_own_space(
     mine: Side, other: Side, targets: dict[str, Target], name: str
 ) -> None:
-    """Though rows there have the same ids, and though the request names that Space."""
+    """Though rows there have the same ids, and though the request names that Space. A change adds one entry
+    to the audit log.
+    """
     operation, row = targets[name], MATRIX[name]
     naming = {
         "space_id": other.stage.space_id,
@@ -243,7 +259,12 @@ def test_a_request_reaches_only_its_own_space(
     response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
     assert response.status_code == operation.status
     assert other.stored() == theirs
-    assert (mine.stored() == ours) == (operation.method == "GET" or name in CHANGES_NOTHING)
+    stored = mine.stored()
+    assert (stored == ours) == (operation.method == "GET" or name in CHANGES_NOTHING)
+    added = set(stored["audit_entries"]) - set(ours["audit_entries"])
+    recorded = [json.loads(row)["action"] for row in added]
+    expects_none = operation.method == "GET" or name in NOT_RECORDED | ALREADY_SO
+    assert recorded == ([] if expects_none else [name])
 
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])

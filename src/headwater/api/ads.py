@@ -8,6 +8,7 @@ from headwater.http.answers import Message
 from headwater.http.inputs.pagination import PAGE_DOCUMENTATION, answer_page, read_page
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.ads import inputs
 from headwater.spend.ads.answers import AdNamePage
 from headwater.spend.ads.catalogue import list_names, put_names
@@ -25,8 +26,9 @@ async def list_ads(call: Call) -> AdNamePage:
 async def put_ads(call: Call) -> Message:
     """Set the names of campaigns, ad sets, ads and accounts by their ids."""
     names = inputs.read_names(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await put_names(connection, call.space_id, names)
+        call.note(AuditChange("ad_names", after={"rows": len(names)}))
     return Message("1 ad is named." if len(names) == 1 else f"{len(names)} ads are named.")
 
 

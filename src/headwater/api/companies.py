@@ -12,6 +12,7 @@ from headwater.people.companies import parameters
 from headwater.people.companies.answers import ClaimedCompany, Company, CompanyPage
 from headwater.people.companies.queries import fetch_company, list_companies
 from headwater.people.companies.updates import CHANGE, read_change, update_company
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 
@@ -33,10 +34,11 @@ async def get_stored_company(call: Call) -> str:
 
 
 async def update_stored_company(call: Call) -> str:
-    """Change a company's domain, external id or name; null releases a domain or an external id."""
+    """AuditChange a company's domain, external id or name; null releases a domain or an external id."""
     company_id = call.path_id("id")
     change = read_change(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
+        call.note(AuditChange("company", company_id, fields=sorted(change.values)))
         return await update_company(connection, call.space_id, company_id, change)
 
 

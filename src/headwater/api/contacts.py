@@ -23,6 +23,7 @@ from headwater.people.contacts.answers import (
 from headwater.people.contacts.lookup import find_by_email, resolve
 from headwater.people.contacts.queries import fetch_contact, list_contacts, queries
 from headwater.people.contacts.updates import create_contact, update_contact
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 
@@ -70,9 +71,10 @@ async def _answer_by_email(call: Call, in_path: str) -> bytes:
 async def create_stored_contact(call: Call) -> CreatedContact:
     """Create a contact, even if others have the same addresses."""
     values = inputs.read_new_contact(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         space = await fetch_space(connection, call.space_id)
         contact_id = await create_contact(connection, space, values)
+        call.note(AuditChange("contact", contact_id, fields=values.names))
     return describe_values(CreatedContact, contact_id, values, space.zone, "Contact created.")
 
 
@@ -80,9 +82,10 @@ async def update_stored_contact(call: Call) -> UpdatedContact:
     """Replace a contact's collections or all its custom fields; missing members stay unchanged."""
     contact_id = call.path_id("id")
     values = inputs.read_changes(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         space = await fetch_space(connection, call.space_id)
         canonical = await update_contact(connection, space, contact_id, values)
+        call.note(AuditChange("contact", canonical, fields=values.names))
     return describe_values(UpdatedContact, canonical, values, space.zone, "Contact updated.")
 
 
@@ -90,16 +93,18 @@ async def attach_contact_company(call: Call) -> ContactCompany:
     """Add the contact to a company, with all its events, touchpoints and visits."""
     contact_id = call.path_id("id")
     company_id = inputs.read_company_id(await call.body())
-    async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
+    async with call.change(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(connection, call.space_id, contact_id, company_id)
+        call.note(AuditChange("contact", canonical, after={"company_id": company_id}))
     return ContactCompany(canonical, company_id)
 
 
 async def detach_contact_company(call: Call) -> ContactCompany:
     """Remove the contact from its company, if any, with all its activity."""
     contact_id = call.path_id("id")
-    async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
+    async with call.change(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, call.space_id, contact_id)
+        call.note(AuditChange("contact", canonical, after={"company_id": None}))
     return ContactCompany(canonical, None)
 
 

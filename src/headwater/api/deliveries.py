@@ -17,6 +17,7 @@ from headwater.forwarding.deliveries.preview import load_preview
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.http.inputs.pagination import answer_page, read_page
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 
 
 async def list_deliveries(call: Call) -> DeliveryPage:
@@ -35,8 +36,10 @@ async def replay_deliveries(call: Call) -> ReplayResult:
     """Queue finished deliveries again, under the ids that the platform knows."""
     destination_id = call.path_id("destination_id")
     again = parameters.read_replay(await call.body())
-    async with call.services.database.transaction() as connection:
-        return await delivery_log.replay(connection, call.space_id, destination_id, again)
+    async with call.change() as connection:
+        result = await delivery_log.replay(connection, call.space_id, destination_id, again)
+        call.note(AuditChange("destination", destination_id, after={"replayed": result.queued}))
+        return result
 
 
 async def list_event_deliveries(call: Call) -> str:

@@ -43,7 +43,7 @@ async def list_destinations(call: Call) -> DestinationList:
 async def create_destination(call: Call) -> DestinationAnswer:
     """Start forwarding events to an ad platform account."""
     new = read_new(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         stored = await destinations.create_destination(
             connection, call.space_id, new, call.services.sealing_key
         )
@@ -62,7 +62,7 @@ async def update_destination(call: Call) -> DestinationAnswer:
     """Change a destination. `settings` and `event_names` are replaced as a whole, secrets one by one."""
     destination_id = call.path_id("destination_id")
     body = await call.body()
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         stored = await destinations.change_destination(
             connection, call.space_id, destination_id, body, call.services.sealing_key
         )
@@ -72,7 +72,7 @@ async def update_destination(call: Call) -> DestinationAnswer:
 async def delete_destination(call: Call) -> Message:
     """Remove a destination and its secrets. Queued events are skipped."""
     destination_id = call.path_id("destination_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await changes.remove_destination(connection, call.space_id, destination_id)
     return Message("Destination removed.")
 
@@ -81,7 +81,7 @@ def changes_state(change: StateChange) -> Handler:
 
     async def change_state(call: Call) -> DestinationAnswer:
         destination_id = call.path_id("destination_id")
-        async with call.services.database.transaction() as connection:
+        async with call.change() as connection:
             stored = await change(connection, call.space_id, destination_id)
         return describe_destination(stored)
 
@@ -149,6 +149,7 @@ OPERATIONS = (
         body=schemas.describe_creation(),
         status=201,
         answer=DestinationAnswer,
+        changes=("destination",),
         handler=create_destination,
     ),
     Operation(
@@ -176,6 +177,7 @@ OPERATIONS = (
         body=schemas.BODY_OF_CHANGE,
         answer=DestinationAnswer,
         errors=[404],
+        changes=("destination",),
         handler=update_destination,
     ),
     Operation(
@@ -189,6 +191,7 @@ OPERATIONS = (
         path_parameters=[DESTINATION_ID],
         answer=Message,
         errors=[404],
+        changes=("destination",),
         handler=delete_destination,
     ),
     Operation(
@@ -203,6 +206,7 @@ OPERATIONS = (
         path_parameters=[DESTINATION_ID],
         answer=DestinationAnswer,
         errors=[404],
+        changes=("destination",),
         handler=changes_state(destinations.pause_destination),
     ),
     Operation(
@@ -217,6 +221,7 @@ OPERATIONS = (
         path_parameters=[DESTINATION_ID],
         answer=DestinationAnswer,
         errors=[404],
+        changes=("destination",),
         handler=changes_state(destinations.resume_destination),
     ),
     Operation(

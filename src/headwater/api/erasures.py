@@ -12,14 +12,16 @@ from headwater.people.contacts.lookup import find_by_any_email, resolve
 from headwater.privacy.answers import ErasureAnswer
 from headwater.privacy.erasures import request_erasure
 from headwater.privacy.parameters import EMAIL
+from headwater.spaces.audit.entries import AuditChange
 
 
 async def erase_contact(call: Call) -> ErasureAnswer:
     """Permanently erase a contact's personal data. Its events and its id remain."""
     contact_id = _read_id(call)
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         canonical = await resolve(connection, call.space_id, contact_id)
         await request_erasure(connection, call.space_id, canonical)
+        call.note(AuditChange("contact", canonical))
     return _queued(canonical)
 
 
@@ -28,9 +30,10 @@ async def erase_contact_by_email(call: Call) -> ErasureAnswer:
     email = EMAIL.read(call.query)
     call.query.finish()
     assert email is not None
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         contact_id = await find_by_any_email(connection, call.space_id, email)
         await request_erasure(connection, call.space_id, contact_id)
+        call.note(AuditChange("contact", contact_id))
     return _queued(contact_id)
 
 

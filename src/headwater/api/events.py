@@ -20,6 +20,7 @@ from headwater.http.inputs.pagination import answer_page
 from headwater.http.inputs.path_parameters import INTEGER_ID, TEXT_ID
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 
@@ -45,19 +46,21 @@ async def get_stored_event(call: Call) -> str:
 
 
 async def update_stored_event(call: Call) -> Message:
-    """Change or clear an event's amount."""
+    """AuditChange or clear an event's amount."""
     event_id = call.path_id("event_id")
     change = read_change(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await change_event(connection, call.space_id, event_id, change)
+        call.note(AuditChange("event", event_id, fields=["amount"]))
     return Message("Event updated.")
 
 
 async def delete_stored_event(call: Call) -> EventDeleted:
     """Permanently delete an event. An unknown id gets the same answer."""
     event_id = call.path_id("event_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await remove_event(connection, call.space_id, event_id)
+        call.note(AuditChange("event", event_id))
     return EventDeleted(200, "Event deleted.")
 
 

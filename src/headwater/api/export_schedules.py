@@ -16,6 +16,7 @@ from headwater.exports.answers import (
 from headwater.http.answers import Message
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 
@@ -29,7 +30,7 @@ async def list_export_schedules(call: Call) -> ExportScheduleList:
 async def create_export_schedule(call: Call) -> ExportScheduleAnswer:
     """Start writing files of a table to the object store, hourly or daily."""
     body = await call.body()
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         space = await fetch_space(connection, call.space_id)
         new = inputs.read_schedule(body, space)
         stored = await schedules.create_schedule(connection, call.space_id, new)
@@ -39,7 +40,7 @@ async def create_export_schedule(call: Call) -> ExportScheduleAnswer:
 async def delete_export_schedule(call: Call) -> Message:
     """Remove a scheduled export. Its files remain."""
     schedule_id = call.path_id("schedule_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await schedules.remove_schedule(connection, call.space_id, schedule_id)
     return Message("Schedule removed. Its files stay.")
 
@@ -57,10 +58,11 @@ async def create_export_runs(call: Call) -> Message:
     """Write days of a scheduled export again, to include later changes."""
     schedule_id = call.path_id("schedule_id")
     days = inputs.read_days(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         space = await fetch_space(connection, call.space_id)
         schedule = await schedules.fetch_schedule(connection, call.space_id, schedule_id)
         number = await schedules.rewrite_days(connection, space, schedule, days)
+        call.note(AuditChange("export_schedule", schedule_id, after={"rewritten": number}))
     return Message(f"{number} folder{'' if number == 1 else 's'} will be written again.")
 
 
@@ -91,6 +93,7 @@ OPERATIONS = (
         body=inputs.BODY,
         status=201,
         answer=ExportScheduleAnswer,
+        changes=("export_schedule",),
         handler=create_export_schedule,
     ),
     Operation(
@@ -104,6 +107,7 @@ OPERATIONS = (
         path_parameters=[SCHEDULE_ID],
         answer=Message,
         errors=[404],
+        changes=("export_schedule",),
         handler=delete_export_schedule,
     ),
     Operation(

@@ -19,6 +19,7 @@ from headwater.exports.models import ExportJob, download_name
 from headwater.exports.schemas import describe_body
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 LINK_LIVES = timedelta(minutes=15)
@@ -28,11 +29,12 @@ def creates(kind: str) -> Handler:
 
     async def create_export(call: Call) -> QueuedExport:
         body = await call.body()
-        async with call.services.database.transaction() as connection:
+        async with call.change() as connection:
             space = await fetch_space(connection, call.space_id)
             export = KINDS[kind].read(kind, body, space)
             export = await name_trained_model(connection, call.space_id, export)
             export_id = await create_job(connection, call.space_id, export)
+            call.note(AuditChange("export", export_id, after={"kind": kind}))
         message = "The export is queued. Ask for its status until it is completed."
         return QueuedExport(export_id, "queued", message)
 

@@ -24,6 +24,7 @@ from headwater.intake.imports.formats.dialects import OpenEncodingError, Unreada
 from headwater.intake.imports.jobs import create_job, fetch_job, list_refused
 from headwater.intake.imports.parameters import list_parameters, read_request
 from headwater.intake.imports.reception import Upload, receive_file
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
 
@@ -40,9 +41,10 @@ def creates(kind: str) -> Handler:
         _refuse_forms(call.request.headers)
         shared, space_id = call.services, call.space_id
         pieces = stream_file(call.request, shared.settings.max_upload_mb * MEGABYTE)
-        async with shared.database.transaction() as connection:
+        async with call.change() as connection:
             space = await fetch_space(connection, space_id)
             job_id, file = await create_job(connection, space_id, kind, request.name, None)
+            call.note(AuditChange("import", job_id, after={"kind": kind}))
         upload = Upload(space_id, job_id, file, kind, request.choices)
         choose = partial(
             detect_reading, kind, space=space, choices=request.choices, constants=request.constants

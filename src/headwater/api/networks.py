@@ -32,7 +32,7 @@ async def put_own_network(call: Call) -> Network:
     background.
     """
     network = read_network(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await put_network(connection, call.space_id, network)
     return network
 
@@ -40,7 +40,7 @@ async def put_own_network(call: Call) -> Network:
 async def delete_own_network(call: Call) -> Message:
     """Remove a paid network. Stored visits are reclassified in the background."""
     name = call.path_text("name")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await remove_network(connection, call.space_id, name)
     return Message("Network removed.")
 
@@ -67,6 +67,7 @@ OPERATIONS = (
         limit=RateLimit("change_networks", 60),
         body=body(NETWORK.schema),
         answer=Network,
+        changes=("paid_network",),
         handler=put_own_network,
     ),
     Operation(
@@ -80,6 +81,7 @@ OPERATIONS = (
         path_parameters=[PathParameter("name", "The network's name.", {"maxLength": MAX_NAME_LENGTH})],
         answer=Message,
         errors=[404],
+        changes=("paid_network",),
         handler=delete_own_network,
     ),
 )

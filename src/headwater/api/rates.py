@@ -8,6 +8,7 @@ from headwater.http.answers import Message
 from headwater.http.inputs.pagination import PAGE_DOCUMENTATION, answer_page, read_page
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.rates import inputs
 from headwater.spend.rates.answers import RatePage
 from headwater.spend.rates.store import list_rates, put_rates
@@ -25,8 +26,9 @@ async def list_own_rates(call: Call) -> RatePage:
 async def put_own_rates(call: Call) -> Message:
     """Store exchange rates for the Space, which take precedence over the operator's."""
     rates = inputs.read_rates(await call.body())
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await put_rates(connection, call.space_id, rates)
+        call.note(AuditChange("rates", after={"rows": len(rates)}))
     return Message("1 rate is stored." if len(rates) == 1 else f"{len(rates)} rates are stored.")
 
 

@@ -11,6 +11,7 @@ from headwater.http.bodies import MAX_BATCH_BODY
 from headwater.http.inputs.pagination import answer_page
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.networks import fetch_sources
 from headwater.spaces.spaces import fetch_space
 from headwater.spend import parameters
@@ -32,10 +33,11 @@ async def list_ledger(call: Call) -> SpendPage:
 async def put_ledger(call: Call) -> Message:
     """Store ad spend as reported by a platform. A row with an existing key replaces the old one."""
     body = await call.body(MAX_BATCH_BODY)
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         sources = await fetch_sources(connection, call.space_id)
         report = read_spend(body, datetime.now(UTC), sources)
         await put_report(connection, call.space_id, report.rows, report.as_of)
+        call.note(AuditChange("spend", after={"rows": len(report.rows)}))
     count = len(report.rows)
     return Message("1 row is stored." if count == 1 else f"{count} rows are stored.")
 
@@ -45,10 +47,13 @@ async def delete_ledger(call: Call) -> SpendDeletion:
     choice = parameters.read_choice(call.query, days_required=True)
     preview = parameters.PREVIEW.read(call.query)
     call.query.finish()
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await require_platform(connection, await fetch_space(connection, call.space_id), choice)
-        act = count_spend if preview else delete_spend
-        return await act(connection, call.space_id, choice)
+        if preview:
+            return await count_spend(connection, call.space_id, choice)
+        deletion = await delete_spend(connection, call.space_id, choice)
+        call.note(AuditChange("spend", after={"rows": -deletion.rows}))
+        return deletion
 
 
 OPERATIONS = (

@@ -51,7 +51,7 @@ async def create_connection(call: Call) -> SpendConnectionAnswer:
     body = await call.body()
     destination_id = read_destination_id(body)
     key = call.services.sealing_key
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         borrowed = {}
         if destination_id is not None:
             platform = body.get("platform")
@@ -73,7 +73,7 @@ async def update_connection(call: Call) -> SpendConnectionAnswer:
     """Change a connection. `settings` are replaced as a whole, secrets one by one. Either ends a hold."""
     row = AccountKey(call.space_id, call.path_id("connection_id"))
     body = await call.body()
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         changed = await connections.change_connection(connection, row, body, call.services.sealing_key)
     return describe_connection(changed)
 
@@ -81,7 +81,7 @@ async def update_connection(call: Call) -> SpendConnectionAnswer:
 async def delete_connection(call: Call) -> Message:
     """Delete a connection and its secrets. Its spend stays in the ledger."""
     connection_id = call.path_id("connection_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await connections.delete_connection(connection, call.space_id, connection_id)
     return Message("Connection deleted.")
 
@@ -90,7 +90,7 @@ def acts(action: Action) -> Handler:
 
     async def act(call: Call) -> SpendConnectionAnswer:
         connection_id = call.path_id("connection_id")
-        async with call.services.database.transaction() as connection:
+        async with call.change() as connection:
             row = await action(connection, call.space_id, connection_id)
         return describe_connection(row)
 
@@ -143,6 +143,7 @@ OPERATIONS = (
         body=describe_creation(),
         status=201,
         answer=SpendConnectionAnswer,
+        changes=("spend_connection",),
         handler=create_connection,
     ),
     Operation(
@@ -170,6 +171,7 @@ OPERATIONS = (
         body=BODY_OF_CHANGE,
         answer=SpendConnectionAnswer,
         errors=[404],
+        changes=("spend_connection",),
         handler=update_connection,
     ),
     Operation(
@@ -183,6 +185,7 @@ OPERATIONS = (
         path_parameters=[CONNECTION_ID],
         answer=Message,
         errors=[404],
+        changes=("spend_connection",),
         handler=delete_connection,
     ),
     Operation(
@@ -197,6 +200,7 @@ OPERATIONS = (
         path_parameters=[CONNECTION_ID],
         answer=SpendConnectionAnswer,
         errors=[404],
+        changes=("spend_connection",),
         handler=acts(connections.pause_connection),
     ),
     Operation(
@@ -211,6 +215,7 @@ OPERATIONS = (
         path_parameters=[CONNECTION_ID],
         answer=SpendConnectionAnswer,
         errors=[404],
+        changes=("spend_connection",),
         handler=acts(connections.resume_connection),
     ),
     Operation(

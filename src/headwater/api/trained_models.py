@@ -21,6 +21,7 @@ from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 
@@ -35,15 +36,16 @@ async def create_trained_model(call: Call) -> TrainedModelAnswer:
     """Train a model: estimate the weights of sources from the journeys of a period, and store them under a
     name. Needs at least 300 conversions with a touchpoint.
     """
-    body, database = await call.body(), call.services.database
-    async with database.connection() as connection:
+    body = await call.body()
+    async with call.services.database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
     request = read_training_request(body, space)
-    async with database.transaction(MAKING_SECONDS) as connection:
+    async with call.change(MAKING_SECONDS) as connection:
         trained_model = await train_model(connection, call.space_id, request.name, request.request)
         if request.current:
             trained_model = await choose_trained_model(connection, call.space_id, trained_model.id)
         weights = await fetch_weights(connection, call.space_id, trained_model.id)
+        call.note(AuditChange("trained_model", trained_model.id, after={"name": trained_model.name}))
     return describe_trained_model(trained_model, weights)
 
 
@@ -59,7 +61,7 @@ async def get_trained_model(call: Call) -> TrainedModelAnswer:
 async def choose_current_model(call: Call) -> TrainedModelAnswer:
     """Make a trained model the current one of its event name."""
     trained_model_id = call.path_id("trained_model_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         trained_model = await choose_trained_model(connection, call.space_id, trained_model_id)
     return describe_trained_model(trained_model)
 
@@ -115,6 +117,7 @@ OPERATIONS = (
         path_parameters=[TRAINED_MODEL_ID],
         answer=TrainedModelAnswer,
         errors=[404],
+        changes=("trained_model", "current_model"),
         handler=choose_current_model,
     ),
 )

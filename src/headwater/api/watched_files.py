@@ -49,7 +49,7 @@ async def create_watched_file(call: Call) -> WatchedFileAnswer:
     """
     new = inputs.read_new(await call.body(), allows_files=_allows_files(call))
     call.caller.authorize(_SCOPES[new.kind])
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         row = await watched_files.create_watched_file(
             connection, call.space_id, new, call.services.sealing_key
         )
@@ -71,7 +71,7 @@ async def update_watched_file(call: Call) -> WatchedFileAnswer:
     """
     row_key = AccountKey(call.space_id, call.path_id("watched_file_id"))
     body = await call.body()
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         row = await watched_files.change_watched_file(
             connection, row_key, body, call.services.sealing_key, allows_files=_allows_files(call)
         )
@@ -82,7 +82,7 @@ async def update_watched_file(call: Call) -> WatchedFileAnswer:
 async def delete_watched_file(call: Call) -> Message:
     """Stop watching an address, and delete its secrets. What was imported stays."""
     watched_file_id = call.path_id("watched_file_id")
-    async with call.services.database.transaction() as connection:
+    async with call.change() as connection:
         await watched_files.delete_watched_file(connection, call.space_id, watched_file_id)
     return Message("Watched file removed.")
 
@@ -91,7 +91,7 @@ def changes_state(change: StateChange) -> Handler:
 
     async def change_state(call: Call) -> WatchedFileAnswer:
         watched_file_id = call.path_id("watched_file_id")
-        async with call.services.database.transaction() as connection:
+        async with call.change() as connection:
             row = await change(connection, call.space_id, watched_file_id)
         return describe_watched_file(row)
 
@@ -120,6 +120,7 @@ def _state_operation(verb: str, summary: str, description: str, change: StateCha
         path_parameters=[WATCHED_FILE_ID],
         answer=WatchedFileAnswer,
         errors=[404],
+        changes=("watched_file",),
         handler=changes_state(change),
     )
 
@@ -147,6 +148,7 @@ OPERATIONS = (
         body=inputs.BODY,
         status=201,
         answer=WatchedFileAnswer,
+        changes=("watched_file",),
         handler=create_watched_file,
     ),
     Operation(
@@ -174,6 +176,7 @@ OPERATIONS = (
         body=inputs.BODY_OF_CHANGE,
         answer=WatchedFileAnswer,
         errors=[404],
+        changes=("watched_file",),
         handler=update_watched_file,
     ),
     Operation(
@@ -187,6 +190,7 @@ OPERATIONS = (
         path_parameters=[WATCHED_FILE_ID],
         answer=Message,
         errors=[404],
+        changes=("watched_file",),
         handler=delete_watched_file,
     ),
     _state_operation(

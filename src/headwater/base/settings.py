@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from headwater.base.log_lines import FORMATS
 from headwater.base.mail_server import read_mail_server, read_sender
+from headwater.base.syslog_server import read_syslog_server
 
 PREFIX = "HEADWATER_"
 _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_ADS|_OFFLINE)?(?:_SPEND)?)_URL")
@@ -113,12 +114,24 @@ class Settings:
     """Hosts of identity providers that may have private addresses, or be called without TLS."""
     require_second_factor: bool = False
     """True if every Space requires a second factor of its members."""
+    audit_days: int | None = None
+    """Days after which entries of the audit log are deleted; None keeps them."""
+    audit_syslog: str | None = None
+    """The tcp:// or tls:// URL of a syslog server for the audit log."""
+    audit_otlp_url: str | None = None
+    """An OpenTelemetry collector's URL for the audit log, such as https://collector.example/v1/logs."""
+    audit_otlp_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Headers for this collector, such as its token."""
     max_connections: int = 800
     """Maximum open connections of an API process."""
     log_level: str = "info"
     """debug, info, warning or error."""
     log_format: str = "auto"
     """text, json, or auto: text at a terminal and JSON elsewhere."""
+
+    @property
+    def sends_audit(self) -> bool:
+        return self.audit_syslog is not None or self.audit_otlp_url is not None
 
     @property
     def sends_mail(self) -> bool:
@@ -263,6 +276,28 @@ def _private_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
+def _syslog_url(text: str) -> str:
+    read_syslog_server(text)
+    return text
+
+
+def _otlp_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.fragment:
+        raise ValueError("must be an http:// or https:// URL")
+    return text
+
+
+def _headers(text: str) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for pair in text.split(","):
+        name, is_pair, value = pair.strip().partition("=")
+        if not is_pair or not re.fullmatch(r"[A-Za-z0-9-]+", name) or not value.isascii():
+            raise ValueError("must be NAME=VALUE, several with commas")
+        headers[name] = value.strip()
+    return headers
+
+
 def _connections(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
         raise ValueError("must be a whole number from 1 to 999999")
@@ -307,6 +342,10 @@ READERS = {
     "notify_hosts": _private_hosts,
     "sso_hosts": _private_hosts,
     "require_second_factor": _yes_or_no,
+    "audit_days": _count,
+    "audit_syslog": _syslog_url,
+    "audit_otlp_url": _otlp_url,
+    "audit_otlp_headers": _headers,
     "max_connections": _connections,
     "log_level": _log_level,
     "log_format": _log_format,

@@ -9,12 +9,14 @@ from typing import Any
 from headwater.base.settings import Settings
 from headwater.intake.merging import merge_log
 from headwater.intake.merging.unmerge import unmerge as unmerge_contact
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import row_count, row_id
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 group = CommandGroup()
@@ -47,8 +49,9 @@ async def list_merges(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def unmerge(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments) as connection:
         await fetch_space(connection, arguments.space)
+        await note_change(connection, arguments, AuditChange("contact", arguments.contact_id))
         return asdict(await unmerge_contact(connection, arguments.space, arguments.contact_id))
 
 

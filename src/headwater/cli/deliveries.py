@@ -11,12 +11,14 @@ from msgspec.structs import asdict
 from headwater.base.settings import Settings
 from headwater.forwarding.deliveries import delivery_log
 from headwater.forwarding.deliveries.parameters import read_replay
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row
 from headwater.operations.terminal.values import row_count, row_id, seconds
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.spaces import fetch_space
 
 _COLUMNS = (
@@ -93,10 +95,11 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
         "delivery_ids": arguments.delivery_id,
     }
     selection = read_replay({name: value for name, value in values.items() if value})
-    async with transaction(settings) as connection:
-        return asdict(
-            await delivery_log.replay(connection, arguments.space, arguments.destination, selection)
-        )
+    async with change(settings, arguments) as connection:
+        result = await delivery_log.replay(connection, arguments.space, arguments.destination, selection)
+        replayed = AuditChange("destination", arguments.destination, after={"replayed": result.queued})
+        await note_change(connection, arguments, replayed)
+        return asdict(result)
 
 
 @group.command(

@@ -19,6 +19,7 @@ from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.operations.terminal.account_options import SECRET, SETTING, read_secrets
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -83,7 +84,7 @@ async def create_destination(settings: Settings, arguments: Namespace) -> Output
         body["name"] = arguments.name
     new = read_new(body, as_text=True)
     key = load_encryption_key(settings)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "destination") as connection:
         row = await destinations.create_destination(connection, arguments.space, new, key)
     return _describe(row, arguments)
 
@@ -103,7 +104,7 @@ async def change_destination(settings: Settings, arguments: Namespace) -> Output
     secrets = read_secrets(arguments.secret)
     key = load_encryption_key(settings)
     space_id, destination_id = arguments.space, arguments.destination
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "destination") as connection:
         before = await destinations.fetch_destination(connection, space_id, destination_id)
         names = _change_names(before.event_names, read_pairs(arguments.event), arguments.default_event)
         body: dict[str, Any] = {
@@ -136,7 +137,7 @@ def _apply(action: Action) -> Run:
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with transaction(settings) as connection:
+        async with change(settings, arguments, "destination") as connection:
             row = await action(connection, arguments.space, arguments.destination)
         return _describe(row, arguments)
 
@@ -207,7 +208,7 @@ group.add("resume", "send again", _apply(destinations.resume_destination), *EXIS
 @group.command("remove", "end a destination", *EXISTING)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "destination") as connection:
         await remove_destination(connection, arguments.space, arguments.destination)
     return {"id": arguments.destination, "status": "removed"}
 

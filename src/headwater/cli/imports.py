@@ -34,11 +34,13 @@ from headwater.intake.imports.orders.shop_apis import SHOP_APIS, ShopAccess
 from headwater.intake.imports.orders.shop_source import open_shop
 from headwater.intake.imports.rejected_rows import LISTED, RejectedRowFile
 from headwater.operations.terminal.account_options import read_secrets
+from headwater.operations.terminal.audited import note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import FILE_FORMAT, JSON, SPACE
 from headwater.operations.terminal.output import print_note, print_output, print_text
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
@@ -232,6 +234,8 @@ async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
         source = job.source
         already = not await job.begin(connection, again=arguments.again)
         if not already:
+            if not arguments.dry_run:
+                await note_change(connection, arguments, AuditChange("import", after={"kind": job.name}))
             with tqdm(total=source.size, unit="B", unit_scale=True, disable=None) as bar:
                 async for progress in job.chunks(connection):
                     bar.update(source.raw.tell() - bar.n)

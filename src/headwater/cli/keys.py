@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
@@ -45,7 +46,7 @@ group = CommandGroup()
 async def create_key(settings: Settings, arguments: Namespace) -> Noted:
     scopes = arguments.scope or keys.SCOPES
     limits = keys.KeyLimits(read_lifetime(arguments.expires), read_addresses(arguments.addresses))
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "api_key") as connection:
         key, stored = await keys.create_key(
             connection, arguments.space, arguments.name, scopes, limits=limits
         )
@@ -79,7 +80,7 @@ async def list_keys(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def rotate_key(settings: Settings, arguments: Namespace) -> Noted:
     overlap = read_overlap(arguments.overlap)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "api_key") as connection:
         key, stored, ends_at = await keys.rotate_key(connection, arguments.space, arguments.key_id, overlap)
     note = f"The old key works until {ends_at:%Y-%m-%d %H:%M} UTC."
     return Noted(_describe_new(key, stored) | {"old_key_ends_at": ends_at}, note)
@@ -89,14 +90,14 @@ async def rotate_key(settings: Settings, arguments: Namespace) -> Noted:
 @prints
 async def restrict_key(settings: Settings, arguments: Namespace) -> Row:
     addresses = read_addresses(arguments.addresses)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "api_key") as connection:
         return asdict(await keys.restrict_key(connection, arguments.space, arguments.key_id, addresses))
 
 
 @group.command("revoke", "revoke a key immediately", _KEY_ID, SPACE, JSON)
 @prints
 async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "api_key") as connection:
         return asdict(await keys.revoke_key(connection, arguments.space, arguments.key_id))
 
 

@@ -7,6 +7,7 @@ from argparse import Namespace
 from msgspec.structs import asdict
 
 from headwater.base.settings import Settings
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
@@ -65,7 +66,7 @@ async def put(settings: Settings, arguments: Namespace) -> Output:
     network = read_network(
         {"name": arguments.name, "spellings": arguments.spelling, "platform": arguments.platform}
     )
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "paid_network") as connection:
         await put_network(connection, arguments.space, network)
     return {"name": network.name, "spellings": network.spellings, "platform": network.platform}
 
@@ -73,6 +74,6 @@ async def put(settings: Settings, arguments: Namespace) -> Output:
 @group.command("remove", "remove a paid network", NETWORK, SPACE, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "paid_network") as connection:
         await remove_network(connection, arguments.space, arguments.name)
     return {"removed": arguments.name}

@@ -17,12 +17,14 @@ from headwater.base.settings import Settings
 from headwater.base.telemetry.otlp import exported
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs import leash
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, LEASH
 from headwater.operations.terminal.output import Row, print_output
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.rates.ecb import read_file
 from headwater.spend.rates.store import ReferenceRate, fetch_reference_day, fetches, put_reference_rates
 
@@ -49,8 +51,9 @@ async def import_rates(settings: Settings, arguments: Namespace) -> Row:
         raise Failure(f"{arguments.file}: {error}") from None
     except OSError as error:
         raise Failure(f"{arguments.file}: {error.strerror}") from None
-    async with transaction(settings) as connection:
+    async with change(settings, arguments) as connection:
         await put_reference_rates(connection, rates)
+        await note_change(connection, arguments, AuditChange("reference_rates", after={"rows": len(rates)}))
     return _stored(rates)
 
 

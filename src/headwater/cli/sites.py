@@ -8,6 +8,7 @@ from typing import Any
 
 from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -54,7 +55,7 @@ async def create_site(settings: Settings, arguments: Namespace) -> Row:
         signed_only=arguments.identify == "signed",
     )
     key = load_encryption_key(settings)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "site") as connection:
         site, secret = await sites.create_site(connection, arguments.space, new, key)
         service = await with_service_addresses(connection, settings)
     return {**_describe(service, site), "signing_secret": secret}
@@ -82,16 +83,16 @@ async def list_sites(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def change_site(settings: Settings, arguments: Namespace) -> Row:
-    change = SiteChange(
+    new = SiteChange(
         name=arguments.name,
         origins=arguments.origin,
         accepts_amounts=None if arguments.amounts is None else arguments.amounts == "accept",
         signed_only=None if arguments.identify is None else arguments.identify == "signed",
     )
-    if change == SiteChange():
+    if new == SiteChange():
         raise Failure("nothing to change: give --name, --origin, --amounts or --identify")
-    async with transaction(settings) as connection:
-        site = await sites.change_site(connection, arguments.space, arguments.site_id, change)
+    async with change(settings, arguments, "site") as connection:
+        site = await sites.change_site(connection, arguments.space, arguments.site_id, new)
         return _describe(await with_service_addresses(connection, settings), site)
 
 
@@ -108,7 +109,7 @@ async def show_secret(settings: Settings, arguments: Namespace) -> Row:
     space_id, site_id = arguments.space, arguments.site_id
     key = load_encryption_key(settings)
     try:
-        async with transaction(settings) as connection:
+        async with change(settings, arguments, "site") as connection:
             if arguments.rotate is None:
                 secret = await sites.fetch_secret(connection, space_id, site_id, key)
             else:
@@ -124,7 +125,7 @@ async def show_secret(settings: Settings, arguments: Namespace) -> Row:
 @group.command("revoke", "end a site immediately", SITE_ID, SPACE, JSON)
 @prints
 async def revoke_site(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "site") as connection:
         site = await sites.revoke_site(connection, arguments.space, arguments.site_id)
         return _describe(await with_service_addresses(connection, settings), site)
 

@@ -15,6 +15,7 @@ from headwater.base.settings import Settings
 from headwater.database.cluster import moves
 from headwater.database.cluster.moves import MoveError
 from headwater.database.installation import fetch_base_url
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.execution import prints
@@ -23,6 +24,7 @@ from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Noted, Output, Row, print_output
 from headwater.operations.terminal.values import node_address, read_pairs
 from headwater.spaces import spaces
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
@@ -50,6 +52,8 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
     changes = read_changes({name: text for name, text in values.items() if text is not None})
     async with transaction(settings) as connection:
         space = await spaces.create_space(connection, changes)
+        made = AuditChange("space", space.id, after={"name": space.name})
+        await note_change(connection, arguments, made, space.id)
         await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         url = await fetch_base_url(connection, settings)
         row = await _describe(connection, space)
@@ -65,7 +69,7 @@ async def set_space(settings: Settings, arguments: Namespace) -> Row:
     from headwater.api.operations import RATE_LIMITS  # noqa: PLC0415
 
     changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "space", "event_label", "field_label", "rate_limit") as connection:
         space = await spaces.change_space(connection, arguments.space, changes)
         return await _describe(connection, space)
 

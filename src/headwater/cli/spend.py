@@ -15,6 +15,7 @@ from headwater.database.installation import with_service_addresses
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.forwarding.destinations.destinations import lend_secrets
 from headwater.operations.terminal.account_options import SECRET, SETTING, read_secrets
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -60,7 +61,7 @@ async def connect(settings: Settings, arguments: Namespace) -> Output:
     if arguments.name is not None:
         body["name"] = arguments.name
     key = load_encryption_key(settings)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "spend_connection") as connection:
         borrowed = {}
         if arguments.destination is not None:
             body["destination_id"] = arguments.destination
@@ -77,7 +78,7 @@ async def change_connection(settings: Settings, arguments: Namespace) -> Output:
     """Change the given options; other settings stay."""
     changes, secrets = read_pairs(arguments.changes), read_secrets(arguments.secret)
     key, row = load_encryption_key(settings), AccountKey(arguments.space, arguments.connection)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "spend_connection") as connection:
         before = await connections.fetch_connection(connection, *row)
         body: dict[str, Any] = {
             "name": arguments.name,
@@ -103,7 +104,7 @@ def _apply(action: Action) -> Run:
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with transaction(settings) as connection:
+        async with change(settings, arguments, "spend_connection") as connection:
             row = await action(connection, arguments.space, arguments.connection)
         return _describe(row, arguments)
 
@@ -141,7 +142,7 @@ def check(settings: Settings, arguments: Namespace) -> int:
 @group.command("disconnect", "delete a connection; its spend stays", *EXISTING)
 @prints
 async def disconnect(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "spend_connection") as connection:
         await connections.delete_connection(connection, arguments.space, arguments.connection)
     return {"id": arguments.connection, "status": "disconnected"}
 

@@ -13,6 +13,7 @@ from headwater.base.settings import Settings
 from headwater.cli.users import EMAIL, fetch_user
 from headwater.database.installation import fetch_base_url
 from headwater.operations.terminal.account_options import SECRET, read_secrets
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -78,7 +79,7 @@ async def add(settings: Settings, arguments: Namespace) -> Noted:
     given |= _read_settings(arguments)
     provider = read_provider(arguments.name, arguments.issuer, arguments.client_id, given)
     provider = _with_secret(settings, arguments, provider)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "sso_provider") as connection:
         await _check_spaces(connection, provider)
         await add_provider(connection, provider)
         url = await fetch_base_url(connection, settings)
@@ -89,9 +90,9 @@ async def add(settings: Settings, arguments: Namespace) -> Noted:
     "set", "change a provider", NAME, Option("--client-id", metavar="ID", help=CLIENT_ID), *SETTINGS, JSON
 )
 @prints
-async def change(settings: Settings, arguments: Namespace) -> Row:
+async def change_settings(settings: Settings, arguments: Namespace) -> Row:
     """Replace the given options; others stay."""
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "sso_provider") as connection:
         before = await fetch_provider(connection, arguments.name)
         given = msgspec.to_builtins(before.settings) | _read_settings(arguments)
         client_id = arguments.client_id or before.client_id
@@ -116,7 +117,7 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
 @group.command("remove", "remove a provider, its links and its sessions", NAME, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "sso_provider", "password_user") as connection:
         providers = await list_providers(connection)
         await remove_provider(connection, arguments.name)
         if len(providers) == 1:
@@ -146,7 +147,7 @@ async def test(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def forget(settings: Settings, arguments: Namespace) -> Row:
     """The user's next login links the account that they use then."""
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "sso_account") as connection:
         user = await fetch_user(connection, arguments.email)
         if not await unlink(connection, arguments.name, user.id):
             raise Failure(f"{user.email} has no account linked of {arguments.name}")
@@ -156,7 +157,7 @@ async def forget(settings: Settings, arguments: Namespace) -> Row:
 @group.command("require", "turn off passwords, except one owner's", EMAIL, JSON)
 @prints
 async def require(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "password_user") as connection:
         if not await list_providers(connection):
             raise Failure("add a provider first: otherwise only this user could log in")
         user = await fetch_user(connection, arguments.email)
@@ -170,8 +171,7 @@ async def require(settings: Settings, arguments: Namespace) -> Row:
 @group.command("optional", "allow passwords again", JSON)
 @prints
 async def make_optional(settings: Settings, arguments: Namespace) -> Row:
-    del arguments
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "password_user") as connection:
         await allow_passwords(connection)
     return {"password_for": "all"}
 

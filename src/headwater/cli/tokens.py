@@ -9,6 +9,7 @@ from typing import Any
 from headwater.base.settings import Settings
 from headwater.cli.users import fetch_user
 from headwater.database.installation import fetch_base_url
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
@@ -31,7 +32,7 @@ group = CommandGroup()
 )
 @prints
 async def create_token(settings: Settings, arguments: Namespace) -> Noted:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "assistant_token") as connection:
         user = await fetch_user(connection, arguments.user)
         new = tokens.NewToken(user.id, "personal", arguments.name)
         token, token_id = await tokens.issue_token(connection, arguments.space, new)
@@ -54,7 +55,7 @@ async def list_tokens(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def revoke_token(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "assistant_token") as connection:
         await tokens.revoke_token(connection, arguments.space, arguments.token_id)
     return {"id": arguments.token_id, "revoked": True}
 

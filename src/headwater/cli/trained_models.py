@@ -29,12 +29,14 @@ from headwater.attribution.trained_models.store import (
 )
 from headwater.base.settings import Settings
 from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Output, Row
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -57,9 +59,11 @@ async def make(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
     request = TrainingRequest(arguments.event, _time(space, arguments), arguments.window)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments) as connection:
         trained_model = await train_model(connection, arguments.space, arguments.name, request)
         weights = await fetch_weights(connection, arguments.space, trained_model.id)
+        made = AuditChange("trained_model", trained_model.id, after={"name": trained_model.name})
+        await note_change(connection, arguments, made)
     return [asdict(weight) for weight in weights]
 
 
@@ -85,7 +89,7 @@ async def show(settings: Settings, arguments: Namespace) -> Output:
 @group.command("choose", "make a trained model the current one of its event name", SPACE, NAME, JSON)
 @prints
 async def choose(settings: Settings, arguments: Namespace) -> Output:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "current_model") as connection:
         found_model = await find_trained_model(connection, arguments.space, arguments.name)
         trained_model = await choose_trained_model(connection, arguments.space, found_model)
     return {"chosen": trained_model.name, "event_name": trained_model.event_name}
@@ -101,7 +105,7 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def automatic(settings: Settings, arguments: Namespace) -> Output:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "automatic_training") as connection:
         space = await fetch_space(connection, arguments.space)
         if arguments.off:
             await stop_automatic_training(connection, space.id, arguments.event)
@@ -121,7 +125,7 @@ async def check(settings: Settings, arguments: Namespace) -> Output:
 @group.command("remove", "remove a trained model", SPACE, NAME, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "trained_model", "current_model") as connection:
         removed = await find_trained_model(connection, arguments.space, arguments.name)
         await remove_trained_model(connection, arguments.space, removed)
     return {"removed": arguments.name}

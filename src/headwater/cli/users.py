@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.execution import prints
@@ -21,6 +22,8 @@ from headwater.spaces.accounts import invitations, links, members, users
 from headwater.spaces.accounts.passwords import Passwords, check_password
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import User
+from headwater.spaces.audit.entries import AuditChange
+from headwater.spaces.audit.kinds import HIDDEN_VALUE
 from headwater.spaces.factors.factors import reset_factors
 from headwater.spaces.spaces import fetch_space
 
@@ -45,7 +48,7 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
     """Create an account unless it exists, and make it a member of the Space."""
     password_hash = await _read_password_hash() if arguments.password_stdin else None
     role = Role(arguments.role)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "user", "member") as connection:
         await fetch_space(connection, arguments.space)
         user = await users.find_user(connection, arguments.email)
         created = user is None
@@ -73,7 +76,7 @@ async def list_members(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def invite(settings: Settings, arguments: Namespace) -> Row:
     role = Role(arguments.role)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "invitation") as connection:
         space = await fetch_space(connection, arguments.space)
         link, email = await invitations.invite(connection, space.id, arguments.email, role, None)
         url = await fetch_base_url(connection, settings) + link
@@ -83,7 +86,7 @@ async def invite(settings: Settings, arguments: Namespace) -> Row:
 @group.command("remove", "take a member out of a Space", EMAIL, SPACE, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "member", "invitation") as connection:
         user = await fetch_user(connection, arguments.email)
         await members.remove_member(connection, arguments.space, user.id)
     return _describe(user, arguments.space)
@@ -95,6 +98,9 @@ async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
         user = await fetch_user(connection, arguments.email)
         link = await links.make_reset_link(connection, user.id)
+        await note_change(
+            connection, arguments, AuditChange("user", user.id, after={"reset_link": HIDDEN_VALUE})
+        )
         url = await fetch_base_url(connection, settings) + link
     return {"url": url, "email": user.email}
 
@@ -103,7 +109,7 @@ async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def remove_factors(settings: Settings, arguments: Namespace) -> Row:
     """Help a user who lost their phone and recovery codes."""
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "authenticator", "passkey", "recovery_codes") as connection:
         user = await fetch_user(connection, arguments.email)
         had_factor = await reset_factors(connection, user.id)
     return {"email": user.email, "had_factor": had_factor}
@@ -113,10 +119,11 @@ async def remove_factors(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def make_set_up_link(settings: Settings, arguments: Namespace) -> Row:
     """Create a new set-up link and invalidate the one printed at the start."""
-    del arguments
     async with transaction(settings) as connection:
         url = await fetch_base_url(connection, settings)
         link = await links.remake_set_up_link(connection)
+        if link is not None:
+            await note_change(connection, arguments, AuditChange("user", after={"set_up_link": HIDDEN_VALUE}))
     if link is None:
         raise Failure(
             f"there is an account already; log in at {url}/login, or make a link for a new "

@@ -18,6 +18,7 @@ from headwater.intake.watched import watched_files
 from headwater.intake.watched.answers import MOST_IMPORTS, describe_watched_file
 from headwater.intake.watched.inputs import DEFAULT_KIND, read_new
 from headwater.intake.watched.watched_files import WatchedFileRow
+from headwater.operations.terminal.audited import change
 from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -77,7 +78,7 @@ async def create_watched_file(settings: Settings, arguments: Namespace) -> Outpu
     body: dict[str, Any] = {"kind": arguments.kind, **_read_values(arguments)}
     new = read_new(body, allows_files=settings.watched_dir is not None)
     key = load_encryption_key(settings)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "watched_file") as connection:
         row = await watched_files.create_watched_file(connection, arguments.space, new, key)
     return _describe(row)
 
@@ -89,7 +90,7 @@ async def change_watched_file(settings: Settings, arguments: Namespace) -> Outpu
     body = _read_values(arguments)
     key = load_encryption_key(settings)
     row_key = AccountKey(arguments.space, arguments.file)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "watched_file") as connection:
         if "settings" in body:
             current = await watched_files.fetch_watched_file(connection, *row_key)
             body["settings"] = {**current.settings, **body["settings"]}
@@ -122,7 +123,7 @@ def _apply(action: Action) -> Run:
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
-        async with transaction(settings) as connection:
+        async with change(settings, arguments, "watched_file") as connection:
             row = await action(connection, arguments.space, arguments.file)
         return _describe(row)
 
@@ -137,7 +138,7 @@ group.add("fetch", "fetch now", _apply(watched_files.fetch_file_now), *EXISTING)
 @group.command("remove", "stop watching an address", *EXISTING)
 @prints
 async def remove_watched_file(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "watched_file") as connection:
         await watched_files.delete_watched_file(connection, arguments.space, arguments.file)
     return {"id": arguments.file, "status": "removed"}
 

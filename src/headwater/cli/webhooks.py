@@ -17,6 +17,7 @@ from headwater.intake.webhooks import deliveries, webhooks
 from headwater.intake.webhooks.interpretation import preview_outcome
 from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookRequest
 from headwater.intake.webhooks.settings_input import check_type, read_settings
+from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import explain_failures, transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -25,6 +26,7 @@ from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, NAME, SPACE
 from headwater.operations.terminal.output import Output, Row, print_output
 from headwater.operations.terminal.values import read_pairs, row_count, row_id
+from headwater.spaces.audit.entries import AuditChange
 
 WEBHOOK_ID = Option("webhook_id", type=row_id, metavar="WEBHOOK_ID")
 TYPE = Option("--type", required=True, metavar="T", help="generic, stripe, …")
@@ -52,7 +54,7 @@ async def create_webhook(settings: Settings, arguments: Namespace) -> Row:
         raise Failure("signature_header: give the signing secret with --secret-stdin")
     new = webhooks.NewWebhook(arguments.type, arguments.name, reading, secret or None)
     key = load_encryption_key(settings)
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "webhook") as connection:
         token, webhook_id = await webhooks.create_webhook(connection, arguments.space, new, key)
         url = await fetch_base_url(connection, settings) + f"{webhooks.PATH}/{token}"
     return {"url": url, "id": webhook_id, "type": new.type, "name": new.name}
@@ -70,7 +72,7 @@ async def create_webhook(settings: Settings, arguments: Namespace) -> Row:
 async def change_webhook(settings: Settings, arguments: Namespace) -> Row:
     changes = read_pairs(arguments.changes)
     space_id, webhook_id = arguments.space, arguments.webhook_id
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "webhook") as connection:
         before = await webhooks.fetch_webhook(connection, space_id, webhook_id)
         reading = read_settings(before.type, changes, before.settings)
         await webhooks.change_webhook(connection, space_id, webhook_id, reading)
@@ -88,7 +90,7 @@ async def list_webhooks(settings: Settings, arguments: Namespace) -> Output:
 @group.command("revoke", "end a webhook immediately", WEBHOOK_ID, SPACE, JSON)
 @prints
 async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "webhook") as connection:
         return _describe(await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id))
 
 
@@ -125,6 +127,7 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
         outcome, receipt_id = await deliveries.replay_delivery(
             connection, arguments.space, arguments.delivery_id
         )
+        await note_change(connection, arguments, AuditChange("webhook_delivery", arguments.delivery_id))
     return {"status": outcome.status, "detail": outcome.detail, "receipt_id": receipt_id}
 
 

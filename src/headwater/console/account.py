@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import change_account
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session, load_login_ways
@@ -33,7 +34,7 @@ async def show_account(request: Request) -> Response:
 async def post_name(request: Request) -> Response:
     visitor, form = await _read(request, "name")
     try:
-        async with services(request).database.transaction() as connection:
+        async with change_account(request, visitor.user.id, "user") as connection:
             await change_name(connection, visitor.user.id, form.text("name"))
     except Invalid as error:
         typed = form.text("name")
@@ -69,7 +70,7 @@ async def post_password(request: Request) -> Response:
     except Invalid as error:
         return await _page(request, visitor, error.errors, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))
-    async with shared.database.transaction() as connection:
+    async with change_account(request, visitor.user.id, "user") as connection:
         await change_password(
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )
@@ -83,14 +84,14 @@ async def post_password(request: Request) -> Response:
 
 async def post_close(request: Request) -> Response:
     visitor, form = await _read(request, "close session")
-    async with services(request).database.connection() as connection:
+    async with change_account(request, visitor.user.id, "session") as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
     return redirect(request, PATH, FlashMessage.SESSION_CLOSED)
 
 
 async def post_close_all(request: Request) -> Response:
     visitor, _ = await _read(request, "close sessions")
-    async with services(request).database.connection() as connection:
+    async with change_account(request, visitor.user.id, "session") as connection:
         await close_sessions(connection, visitor.user.id)
     response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT_EVERYWHERE)
     delete_cookie(request, response, "session")

@@ -20,7 +20,9 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
 
 ROUTES = SpacePages("/mcp")
-_CREATE = SentForm("create token", Permission.MAKE_TOKENS, once=True, is_dangerous=True)
+_CREATE = SentForm(
+    "create token", Permission.MAKE_TOKENS, once=True, is_dangerous=True, changes=("assistant_token",)
+)
 
 
 @ROUTES.page()
@@ -47,7 +49,7 @@ async def post_create(visit: PageVisit) -> Response:
     return await _page(visit, made={"token": token, "name": new.name.strip()})
 
 
-@ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
+@ROUTES.action("/revoke", SentForm("revoke token", Permission.READ, changes=("assistant_token",)))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
     """Revoke a token. Members without the token permission may revoke only their own."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))

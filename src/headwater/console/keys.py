@@ -33,8 +33,8 @@ from headwater.spaces.keys import (
 )
 
 ROUTES = SpacePages("/keys")
-_CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True, is_dangerous=True)
-_ROTATE = SentForm("rotate key", Permission.MANAGE_KEYS, once=True, is_dangerous=True)
+_CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True, is_dangerous=True, changes=("api_key",))
+_ROTATE = SentForm("rotate key", Permission.MANAGE_KEYS, once=True, is_dangerous=True, changes=("api_key",))
 
 LIFETIMES = {"": "never", "30d": "after 30 days", "90d": "after 90 days", "365d": "after a year"}
 OVERLAPS = {"0h": "not at all", "1h": "1 hour", DEFAULT_OVERLAP: "24 hours", "7d": "7 days", "30d": "30 days"}
@@ -97,7 +97,9 @@ async def post_rotate(visit: PageVisit) -> Response:
 
 
 @ROUTES.action(
-    "/restrict", SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True), _refuse_change
+    "/restrict",
+    SentForm("restrict key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",)),
+    _refuse_change,
 )
 async def post_restrict(visit: PageVisit) -> FlashMessage:
     addresses = read_addresses(visit.form.text("addresses"))
@@ -105,7 +107,9 @@ async def post_restrict(visit: PageVisit) -> FlashMessage:
     return FlashMessage.KEY_RESTRICTED
 
 
-@ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS, is_dangerous=True))
+@ROUTES.action(
+    "/revoke", SentForm("revoke key", Permission.MANAGE_KEYS, is_dangerous=True, changes=("api_key",))
+)
 async def post_revoke(visit: PageVisit) -> FlashMessage:
     await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
     return FlashMessage.KEY_REVOKED

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from ua_parser import parse
 
+from headwater.console.audited import make_action
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
 from headwater.console.pages import redirect, render, wait_text
@@ -36,6 +37,7 @@ from headwater.http.clients import address_subject, client_address
 from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import PASSWORD, ProviderSession, close_session, open_session
 from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
+from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.factors.factors import has_factor
 from headwater.spaces.factors.passkeys import any_passkey, find_relying_party
 from headwater.spaces.factors.sealed_state import PENDING_SECONDS, begin_login, seal_state
@@ -110,6 +112,8 @@ async def post_login(request: Request) -> Response:
     stored = user.password_hash if user is not None and usable else None
     verdict = await shared.passwords.verify(stored, form.text("password"))
     if user is None or not verdict.matches:
+        if user is not None:
+            await _note_failure(request, user)
         return _page(request, ways, next_path, form, ways.wrong, status=422)
     async with shared.database.transaction() as connection:
         await give_back(connection, "login from", address)
@@ -143,8 +147,19 @@ async def begin_session(
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
-    token, _ = await open_session(connection, user.id, device, origin, factor_at)
+    token, session = await open_session(connection, user.id, device, origin, factor_at)
+    if session is not None:
+        facts = {"device": device, "provider": origin.provider, "second_factor": factor_at is not None}
+        change = AuditChange("session", session.id, after=facts)
+        await add_entry(connection, make_action(request, user.id), [change])
     return token
+
+
+async def _note_failure(request: Request, user: User) -> None:
+    """Record a refused password. The limit of attempts limits the entries."""
+    async with services(request).database.transaction() as connection:
+        change = AuditChange("session", after={"refused": "password"})
+        await add_entry(connection, make_action(request, user.id), [change])
 
 
 def describe_device(user_agent: str) -> str:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from headwater.console.audited import change_account, make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import redirect, render
@@ -21,6 +22,7 @@ from headwater.http.bodies import read_body
 from headwater.http.errors import NotFound
 from headwater.spaces.accounts.attempts import take_attempt
 from headwater.spaces.accounts.sessions import ProviderSession, close_provider_sessions, close_session
+from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.sso.id_tokens import LONGEST_TOKEN, Expected, check_logout_token
 from headwater.spaces.sso.identities import find_linked_user
 from headwater.spaces.sso.providers import SsoProvider, fetch_provider
@@ -37,7 +39,7 @@ async def post_logout(request: Request) -> Response:
     if visitor is None:
         return redirect(request, LOGIN)
     await read_form(request, visitor.form_key, "logout")
-    async with services(request).database.connection() as connection:
+    async with change_account(request, visitor.user.id, "session") as connection:
         origin = await close_session(connection, visitor.user.id, visitor.session.id)
     request.state.visitor = None
     response = await _offer_provider_logout(request, origin)
@@ -78,6 +80,8 @@ async def post_backchannel(request: Request) -> Response:
         user_id = await find_linked_user(connection, name, subject) if isinstance(subject, str) else None
         if user_id is not None or subject is None:
             await close_provider_sessions(connection, name, sid, user_id)
+            change = AuditChange("session", after={"ended_by": name})
+            await add_entry(connection, make_action(request, user_id), [change])
     return Response(status_code=200)
 
 

@@ -53,7 +53,13 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:
     """Lock the sender's role until the transaction ends."""
-    return SentForm(name, permission, lock=members.lock_members, is_dangerous=True)
+    return SentForm(
+        name,
+        permission,
+        lock=members.lock_members,
+        is_dangerous=True,
+        changes=("member", "invitation", "api_key"),
+    )
 
 
 @ROUTES.action("/invite", _managing_form("invite"), _refuse_invitation)

@@ -102,6 +102,7 @@ ENTRIES = (
             Tab("Attribution", "/trained-models"),
             Tab("Share links", "/share-links"),
             Tab("Notes", "/notes"),
+            Tab("Audit log", "/audit"),
         ),
     ),
 )

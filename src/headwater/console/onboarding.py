@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
+from headwater.console.audited import make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.login import begin_session, load_login_ways
@@ -32,6 +33,8 @@ from headwater.spaces.accounts.users import (
     fetch_user,
     read_email,
 )
+from headwater.spaces.audit.entries import AuditChange, add_entry
+from headwater.spaces.audit.kinds import HIDDEN_VALUE
 from headwater.spaces.settings_input import read_changes, zone_names
 from headwater.spaces.spaces import any_space, create_space
 
@@ -77,6 +80,8 @@ async def post_set_up(request: Request) -> Response:
                 return _refuse_link(request)
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
+            change = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
+            await add_entry(connection, make_action(request, user.id), [change])
             await _give_spaces(connection, user, form)
             session = await begin_session(connection, request, user, before)
     except Invalid as error:
@@ -138,7 +143,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """Change the password and log out every browser of the account."""
+    """AuditChange the password and log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _find_reset_user(request)
     if user is None:
@@ -154,6 +159,8 @@ async def post_reset(request: Request) -> Response:
         if user_id is None:
             return _refuse_link(request)
         await change_password(connection, user_id, password_hash, revoke_tokens=True)
+        change = AuditChange("user", user_id, after={"password_hash": HIDDEN_VALUE})
+        await add_entry(connection, make_action(request, user_id), [change])
     return redirect(request, LOGIN, FlashMessage.PASSWORD_CHOSEN)
 
 
@@ -187,6 +194,7 @@ async def post_join(request: Request) -> Response:
             return await _join_with_new_account(request, form, offer)
         async with services(request).database.transaction() as connection:
             await invitations.accept(connection, token, visitor.user.id)
+            await _note_joined(connection, request, visitor.user, offer)
     except (EmailTaken, MemberRefused) as error:
         return _join_page(request, offer, form, {"email": [error.message]}, status=409)
     except NotFound:
@@ -216,12 +224,20 @@ async def _join_with_new_account(request: Request, form: PostedForm, offer: Invi
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await invitations.accept(connection, request.path_params["token"], user.id)
+            await _note_joined(connection, request, user, offer)
             session = await begin_session(connection, request, user, None)
     except Invalid as error:
         return _join_page(request, offer, form, error.errors, status=422)
     response = redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
     log_in(request, response, session)
     return response
+
+
+async def _note_joined(
+    connection: AsyncConnection, request: Request, user: User, offer: InvitationOffer
+) -> None:
+    change = AuditChange("member", user.id, after={"role": offer.role})
+    await add_entry(connection, make_action(request, user.id, offer.space_id), [change])
 
 
 async def _offer(request: Request) -> InvitationOffer | None:

@@ -59,7 +59,7 @@ from headwater.console.report_pages import (
     share_links,
     trained_models,
 )
-from headwater.console.setup_pages import data_quality, setup
+from headwater.console.setup_pages import audit_log, data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
 from headwater.console.spend_pages import account_form, watched_file, watched_form
 from headwater.console.spend_pages import connection as spend_connection
@@ -115,6 +115,7 @@ PAGES = [
     *watched_file.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
+    *audit_log.ROUTES,
     *sites.ROUTES,
     *site.ROUTES,
     *site_test.ROUTES,

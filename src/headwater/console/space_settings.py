@@ -43,7 +43,13 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return _page(visit, _typed(visit), refusal.status, errors=without_keys(list_form_errors(refusal)))
 
 
-@ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)
+@ROUTES.action(
+    "",
+    SentForm(
+        "settings", Permission.CHANGE_SETTINGS, changes=("space", "event_label", "field_label", "rate_limit")
+    ),
+    _refuse,
+)
 async def post_settings(visit: PageVisit) -> FlashMessage:
     before = as_typed(visit.space)
     changed = {key: value for key, value in _typed(visit).items() if value != before[key]}

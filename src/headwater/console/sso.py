@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import make_action
 from headwater.console.login import begin_session
 from headwater.console.pages import OPENED, redirect, render
 from headwater.console.visitor import (
@@ -27,6 +28,7 @@ from headwater.http.clients import address_subject, client_address
 from headwater.spaces.accounts.attempts import give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import ProviderSession
 from headwater.spaces.accounts.users import User
+from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.sso.id_tokens import is_identifier
 from headwater.spaces.sso.identities import admit, read_account
 from headwater.spaces.sso.providers import SsoProvider, fetch_provider
@@ -149,7 +151,14 @@ async def _admit(request: Request, provider: SsoProvider, tokens: SignInTokens) 
     )
     async with shared.database.transaction() as connection:
         provider = await fetch_provider(connection, provider.name)
-        user = await admit(connection, provider, account)
+        admission = await admit(connection, provider, account)
+        user = admission.user
+        for space_id, role in admission.roles.items():
+            await add_entry(
+                connection,
+                make_action(request, user.id, space_id),
+                [AuditChange("member", user.id, after={"role": role})],
+            )
         return await begin_session(connection, request, user, before, origin), user
 
 

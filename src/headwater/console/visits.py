@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console import forms
+from headwater.console.audited import make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import hidden_token, redirect, render
@@ -30,6 +32,9 @@ from headwater.endpoints.services import Services, services
 from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.http.inputs.parameters import Query
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
+from headwater.spaces.audit.kinds import Kind
+from headwater.spaces.audit.subjects import recording
 from headwater.spaces.models import Space
 
 Refusal = Invalid | Conflict
@@ -42,6 +47,8 @@ class PageVisit(Struct, frozen=True):
     """Its transaction commits after the handler returns."""
     inside: SpaceVisitor
     form: PostedForm = EMPTY
+    changes: list[AuditChange] = msgspec.field(default_factory=list[AuditChange])
+    """Noted changes of stored records."""
 
     @property
     def space(self) -> Space:
@@ -78,6 +85,10 @@ class PageVisit(Struct, frozen=True):
         """Raise SeeOther to the second factor, for forms that are dangerous with some values only."""
         require_fresh_factor(self.request, self.inside.visitor)
 
+    def note(self, change: AuditChange) -> None:
+        """Let the audit log record a change of a stored record."""
+        self.changes.append(change)
+
     async def spend(self) -> None:
         """Raise Forbidden for a used token."""
         await forms.spend(self.connection, self.form)
@@ -105,6 +116,8 @@ class SentForm(Struct, frozen=True):
     """Lock taken on the Space before reading the visitor's role."""
     is_dangerous: bool = False
     """Whether users with a second factor need a fresh one."""
+    changes: Sequence[Kind] = ()
+    """What the audit log compares before and after. Actions note changes of other records themselves."""
 
 
 class SpacePages:
@@ -176,22 +189,24 @@ class SpacePages:
 
 
 @asynccontextmanager
-async def _open_visit(
-    request: Request, permission: Permission, form: PostedForm = EMPTY, lock: Lock | None = None
-) -> AsyncGenerator[PageVisit]:
+async def _open_visit(request: Request, permission: Permission) -> AsyncGenerator[PageVisit]:
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
-        if lock is not None:
-            await lock(connection, read_space_id(request))
         inside = await enter(connection, request, visitor, permission)
-        yield PageVisit(request, connection, inside, form)
+        yield PageVisit(request, connection, inside)
 
 
-def open_visit(
-    request: Request, sent_form: SentForm, form: PostedForm
-) -> AbstractAsyncContextManager[PageVisit]:
-    """Raise the errors of `enter`."""
-    return _open_visit(request, sent_form.permission, form, sent_form.lock)
+@asynccontextmanager
+async def open_visit(request: Request, sent_form: SentForm, form: PostedForm) -> AsyncGenerator[PageVisit]:
+    """Open the transaction of a form, whose changes go to the audit log. Raise the errors of `enter`."""
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        if sent_form.lock is not None:
+            await sent_form.lock(connection, read_space_id(request))
+        inside = await enter(connection, request, visitor, sent_form.permission)
+        action = make_action(request, visitor.user.id, inside.space.id)
+        async with recording(connection, action, sent_form.changes) as changes:
+            yield PageVisit(request, connection, inside, form, changes)
 
 
 async def read_sent_form(request: Request, form: SentForm) -> PostedForm:

@@ -91,9 +91,9 @@ def _grant(connection: Connection[Any], role: str) -> None:
         for database, schema in connection.execute(queries["unentered"], {"role": role}).fetchall():
             names = {"database": Identifier(database), "schema": Identifier(schema)}
             connection.execute(queries["grant_entry"].format(role=Identifier(role), **names))
-        for relation, is_sequence in connection.execute(queries["ungranted"], {"role": role}).fetchall():
-            statement = queries["grant_sequence" if is_sequence else "grant_table"]
-            connection.execute(statement.format(table=Identifier(relation), role=Identifier(role)))
+        for relation, statement in connection.execute(queries["ungranted"], {"role": role}).fetchall():
+            names = {"table": Identifier(relation), "role": Identifier(role)}
+            connection.execute(queries[statement].format(**names))
 
 
 @contextmanager

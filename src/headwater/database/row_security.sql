@@ -54,8 +54,11 @@ GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
 -- Tables, views and sequences without grants to the role, except the installation's: the role must not read
--- the secret key or the schema.
-SELECT c.relname, c.relkind = 'S' AS is_sequence
+-- the secret key or the schema. It may only add to the audit log.
+SELECT c.relname,
+       CASE WHEN c.relkind = 'S' THEN 'grant_sequence'
+            WHEN c.relname = 'audit_entries' THEN 'grant_log'
+            ELSE 'grant_table' END AS statement
 FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
   AND c.relname NOT IN ('installation', 'migrations')
@@ -64,13 +67,17 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
            AND has_sequence_privilege(%(role)s, c.oid, 'SELECT')
       ELSE has_table_privilege(%(role)s, c.oid, 'SELECT')
            AND has_table_privilege(%(role)s, c.oid, 'INSERT')
-           AND has_table_privilege(%(role)s, c.oid, 'UPDATE')
-           AND has_table_privilege(%(role)s, c.oid, 'DELETE') END
+           AND (c.relname = 'audit_entries'
+                OR has_table_privilege(%(role)s, c.oid, 'UPDATE')
+                   AND has_table_privilege(%(role)s, c.oid, 'DELETE')) END
 ORDER BY c.relname;
 
 -- name: grant_table
 -- Access to a table's rows, limited by its policy.
 GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role};
+
+-- name: grant_log
+GRANT SELECT, INSERT ON {table} TO {role};
 
 -- name: grant_sequence
 -- Draw ids, and read the latest one.

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
+from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.database.allowance import DEADLINE_SECONDS
 from headwater.database.row_security import serve_space
 from headwater.endpoints.services import Services
 from headwater.http.answers import encode_answer
 from headwater.http.bodies import MAX_BODY, read_json
+from headwater.http.clients import client_address
 from headwater.http.inputs.pagination import Cursors, PageLink
 from headwater.http.inputs.parameters import Query
 from headwater.http.inputs.path_parameters import parse_id
 from headwater.http.rate_limits import QuotaRequest, RateLimit, take
 from headwater.spaces.access import Caller
+from headwater.spaces.audit.entries import Action, Actor, AuditChange, Way
+from headwater.spaces.audit.kinds import Kind
+from headwater.spaces.audit.subjects import recording
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,10 @@ class Call:
     caller: Caller
     services: Services
     request: Request
+    operation_id: str
+    changes: Sequence[Kind]
+    """What the operation changes, for the audit log."""
+    _noted: list[AuditChange] = field(default_factory=list[AuditChange])
 
     @property
     def space_id(self) -> int:
@@ -48,6 +60,26 @@ class Call:
         """Return the body, a JSON object of at most `limit` bytes. Raise Invalid, or a 413 or 415."""
         return await read_json(self.request, limit)
 
+    @asynccontextmanager
+    async def change(self, seconds: float = DEADLINE_SECONDS) -> AsyncGenerator[AsyncConnection]:
+        """Yield a connection in a transaction, and record in the audit log what it changes."""
+        async with (
+            self.services.database.transaction(seconds) as connection,
+            recording(connection, self._action, self.changes) as changes,
+        ):
+            yield connection
+            changes.extend(self._noted)
+
+    def note(self, change: AuditChange) -> None:
+        """Let `change` record a change of a stored record."""
+        self._noted.append(change)
+
+    @property
+    def _action(self) -> Action:
+        address = client_address(self.request.scope, self.services.settings.trusted_proxies)
+        actor = Actor(way=Way.API, key_id=self.caller.key_id, address=address)
+        return Action(actor, self.operation_id, self.space_id)
+
     def page_link(self, cursors: Cursors) -> PageLink:
         url = self.services.base_url + self.request.scope["path"]
         return PageLink(url, self.query, cursors)
@@ -65,8 +97,8 @@ def json_response(content: bytes | str, status: int = 200) -> Response:
     return Response(content, status, media_type="application/json")
 
 
-async def admit(request: Request, shared: Services, scope: str, limit: RateLimit) -> Call:
-    """Authorize a request whose key has `scope`, and count it against `limit`.
+async def admit(request: Request, shared: Services, scope: str, limit: RateLimit) -> Caller:
+    """Return the caller of a request, whose key has `scope`, and count it against `limit`.
 
     Raise Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
     """
@@ -83,4 +115,4 @@ async def admit(request: Request, shared: Services, scope: str, limit: RateLimit
     if refusal is not None:
         raise refusal
     quota.admit(cost)
-    return Call(caller, shared, request)
+    return caller

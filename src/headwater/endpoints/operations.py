@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from headwater.endpoints.calls import Call
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.audit.kinds import Kind
 from headwater.spaces.keys import Scope
 
 Schema = dict[str, Any]
@@ -70,6 +71,8 @@ class Operation:
     """Type of the 409 answer, if there can be one."""
     errors: Sequence[int] = ()
     """Statuses of errors that not every operation has."""
+    changes: Sequence[Kind] = ()
+    """What the audit log compares before and after. Handlers note changes of other records themselves."""
     handler: Handler | None
     """None if a package serves the operation with its own ASGI application."""
 

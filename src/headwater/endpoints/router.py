@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headwater.endpoints.calls import admit, respond
+from headwater.endpoints.calls import Call, admit, respond
 from headwater.endpoints.operations import Handler, Operation
 from headwater.endpoints.services import services
 from headwater.http.errors import NotAllowed
@@ -72,7 +72,9 @@ def _router_path(operation: Operation) -> str:
 def _endpoint(operation: Operation, handler: Handler) -> ASGIApp:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        call = await admit(request, services(request), operation.scope, operation.limit)
+        shared = services(request)
+        caller = await admit(request, shared, operation.scope, operation.limit)
+        call = Call(caller, shared, request, operation.id, operation.changes)
         response = respond(await handler(call), operation.status)
         await response(scope, receive, send)
 

@@ -13,10 +13,12 @@ from psycopg import AsyncConnection
 from headwater.database.allowance import DEADLINE_SECONDS
 from headwater.database.pool import Database
 from headwater.database.row_security import serving
+from headwater.http.clients import Networks
 from headwater.http.rate_limits import RateLimit
 from headwater.intake.inbox.inbox import Inbox
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import Bearer
+from headwater.spaces.audit.entries import Action, Actor, AuditChange, Way, add_entry
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -33,6 +35,7 @@ class McpServices(Struct, frozen=True):
     signing_key: bytes
     """Signs list cursors, the same key as the public API's."""
     rate_limit_factor: float
+    trusted_proxies: Networks
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class ToolContext:
     bearer: Bearer
     limits: dict[str, int]
     """The Space's own rate limits; other buckets use the default."""
+    address: str | None
+    """The client's, for the audit log."""
 
     @property
     def space_id(self) -> int:
@@ -64,6 +69,14 @@ class ToolContext:
         with serving(self.space_id):
             async with self.service.database.transaction(seconds, heavy=heavy) as connection:
                 yield connection
+
+    async def note(self, connection: AsyncConnection, tool: str, change: AuditChange) -> None:
+        """Add a change of a stored record to the audit log."""
+        bearer = self.bearer
+        actor = Actor(
+            way=Way.ASSISTANT, user_id=bearer.user_id, token_id=bearer.token_id, address=self.address
+        )
+        await add_entry(connection, Action(actor, tool, self.space_id), [change])
 
     async def space(self, connection: AsyncConnection) -> Space:
         return await fetch_space(connection, self.space_id)

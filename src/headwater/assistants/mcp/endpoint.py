@@ -23,6 +23,7 @@ from headwater.assistants.mcp.tool import Tool
 from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body, refuse_encoding
+from headwater.http.clients import client_address
 from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, plain
 from headwater.http.rate_limits import QuotaRequest, take
 from headwater.spaces.accounts.tokens import Bearer, find_token
@@ -104,7 +105,8 @@ class SpaceEndpoint:
             _check_bearer(bearer, space_id)
             if scope["method"] != "POST":
                 raise NotAllowed(["POST"])
-            context = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
+            address = client_address(scope, self._service.trusted_proxies)
+            context = ToolContext(self._service, bearer, await fetch_limits(connection, space_id), address)
             demand = QuotaRequest(space_id, 1, context.limit(CALLING))
             quota = (await take(connection, CALLING.bucket, [demand]))[space_id]
         scope["headwater.quota"] = quota

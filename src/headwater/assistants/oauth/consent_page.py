@@ -34,6 +34,7 @@ from headwater.assistants.oauth.requests import (
     read_reply_target,
     read_request,
 )
+from headwater.console.audited import make_action
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
 from headwater.console.visitor import (
@@ -51,6 +52,7 @@ from headwater.http.errors import Forbidden
 from headwater.spaces.accounts.authorization_codes import NewCode, make_code
 from headwater.spaces.accounts.sessions import close_session
 from headwater.spaces.accounts.tokens import MAX_TOKENS
+from headwater.spaces.audit.entries import AuditChange, add_entry
 
 FORM = "authorize"
 _USED = "This page was used before: go back to the assistant and connect it again."
@@ -168,8 +170,11 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
             resource=client_request.resource,
         )
         code = await make_code(connection, new)
-    if code is None:
-        raise Forbidden(_USED)
+        if code is None:
+            raise Forbidden(_USED)
+        facts = {"name": new.client_name, "client_id": new.client_id}
+        change = AuditChange("assistant_token", after=facts)
+        await add_entry(connection, make_action(request, user_id, choice.space_id), [change])
     log.info(
         "oauth_consent", space_id=choice.space_id, user_id=user_id, client=consent.request.client.display_name
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from argparse import Namespace
 from dataclasses import asdict
@@ -9,12 +10,14 @@ from dataclasses import asdict
 from headwater.base.settings import Settings
 from headwater.intake.inbox import rejected
 from headwater.intake.inbox.queue import wait_until_processed
+from headwater.operations.terminal.audited import note_change
 from headwater.operations.terminal.command import CommandGroup, Option
-from headwater.operations.terminal.connection import autocommit_connection
+from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.options import JSON
 from headwater.operations.terminal.output import print_output
 from headwater.operations.terminal.values import seconds
 from headwater.privacy.erasures import wait_until_erased
+from headwater.spaces.audit.entries import AuditChange
 
 group = CommandGroup()
 
@@ -47,5 +50,12 @@ def list_rejected(settings: Settings, arguments: Namespace) -> int:
 def replay(settings: Settings, arguments: Namespace) -> int:
     with autocommit_connection(settings) as connection:
         replayed = rejected.replay_rejected(connection)
+    if replayed:
+        asyncio.run(_note_replay(settings, arguments, replayed))
     print_output({"replayed": replayed}, as_json=arguments.json)
     return 0
+
+
+async def _note_replay(settings: Settings, arguments: Namespace, replayed: int) -> None:
+    async with transaction(settings) as connection:
+        await note_change(connection, arguments, AuditChange("rejected_events", after={"replayed": replayed}))

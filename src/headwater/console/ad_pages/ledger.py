@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
@@ -33,6 +34,7 @@ from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import DateTimeSpan
 from headwater.reports.questions.period_spend import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.answers import SpendDeletion
 from headwater.spend.breakdown import LedgerRow, SpendPart
 from headwater.spend.connections.connections import list_connections
@@ -282,6 +284,8 @@ async def post_delete(request: Request) -> Response:
             typed = form.text(CONFIRM).strip().replace(",", "")
             if typed == f"{count}" and count:
                 await delete_spend(connection, inside.space.id, choice)
+                change = AuditChange("spend", after={"rows": -count})
+                await note_change(connection, request, inside, change)
                 return redirect(request, _path(inside), FlashMessage.SPEND_DELETED)
             rule = f"must be {count:,}, the number of rows to delete."
             raise Invalid.of(CONFIRM, rule)

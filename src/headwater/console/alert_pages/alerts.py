@@ -17,6 +17,7 @@ from headwater.console.visitor import SpaceVisitor
 from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 
 ROUTES = SpacePages("/alerts")
 LISTED = 50
@@ -79,6 +80,8 @@ async def show_alerts(visit: PageVisit) -> Response:
 async def post_acknowledge(visit: PageVisit) -> FlashMessage:
     alert_id, current_time = visit.form.number("alert"), datetime.now(UTC)
     is_new = await acknowledge(visit.connection, visit.space.id, alert_id, visit.user_id, current_time)
+    if is_new:
+        visit.note(AuditChange("alert", alert_id, after={"acknowledged": True}))
     return FlashMessage.ALERT_ACKNOWLEDGED if is_new else FlashMessage.NOTHING_CHANGED
 
 

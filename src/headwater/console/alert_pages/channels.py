@@ -15,6 +15,7 @@ from headwater.alerts.notifications.probe import TEST_SECONDS, confirmation_noti
 from headwater.alerts.notifications.sender import STOP, Outlet
 from headwater.base.egress.client import Egress
 from headwater.console.alert_pages.rules import CHANNEL_FORM, rules_page
+from headwater.console.audited import make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import render
@@ -31,6 +32,7 @@ from headwater.console.visits import (
 from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.spaces import fetch_space
 
 ANSWER_FORM = "mail answer"
@@ -67,7 +69,7 @@ async def post_create(visit: PageVisit) -> FlashMessage:
     return FlashMessage.CHANNEL_UNCONFIRMED if asks else FlashMessage.CHANNEL_MADE
 
 
-@_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS))
+@_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS, changes=("alert_channel",)))
 async def post_change(visit: PageVisit) -> FlashMessage:
     form, channel_id = visit.form, visit.form.number("channel")
     if form.text("remove") == "yes":
@@ -123,6 +125,8 @@ async def post_answer(request: Request) -> Response:
                 await channels.confirm_channel(connection, space_id, channel_id)
             elif answer == "refuse":
                 await channels.remove_channel(connection, space_id, channel_id)
+            change = AuditChange("alert_channel", channel_id, after={"answer": answer})
+            await add_entry(connection, make_action(request, None, space_id), [change])
     return render(request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=answer)
 
 

@@ -36,10 +36,11 @@ from headwater.console.scheduled_reports.scheduled_reports import (
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 
 ROUTES = SpacePages("/alerts/reports")
-_SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True)
-_CHANGE = SentForm("change report", Permission.CHANGE_SETTINGS)
+_SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True, changes=("scheduled_report",))
+_CHANGE = SentForm("change report", Permission.CHANGE_SETTINGS, changes=("scheduled_report",))
 _ME = "me"
 """The recipient whose channel is created when it is first needed."""
 _TEXTS = ("report", "name", "page", "query", "cadence", "time", "with_csv")
@@ -105,7 +106,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
     return FlashMessage.REPORT_CHANGED
 
 
-@ROUTES.action("/pause", SentForm("pause report", Permission.CHANGE_SETTINGS))
+@ROUTES.action("/pause", SentForm("pause report", Permission.CHANGE_SETTINGS, changes=("scheduled_report",)))
 async def post_pause(visit: PageVisit) -> FlashMessage:
     """Pause a report, or resume it."""
     report = await fetch_report(visit.connection, visit.space.id, visit.form.number("report"))
@@ -122,10 +123,13 @@ async def post_send(visit: PageVisit) -> FlashMessage:
     if report.next_at is None:
         return FlashMessage.NOTHING_CHANGED
     await send_report_now(visit.connection, visit.space.id, report.id, datetime.now(UTC))
+    visit.note(AuditChange("scheduled_report", report.id, after={"sent": True}))
     return FlashMessage.REPORT_SENT
 
 
-@ROUTES.action("/remove", SentForm("remove report", Permission.CHANGE_SETTINGS))
+@ROUTES.action(
+    "/remove", SentForm("remove report", Permission.CHANGE_SETTINGS, changes=("scheduled_report",))
+)
 async def post_remove(visit: PageVisit) -> FlashMessage:
     await remove_report(visit.connection, visit.space.id, visit.form.number("report"))
     return FlashMessage.REPORT_REMOVED

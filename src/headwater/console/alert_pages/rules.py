@@ -42,9 +42,9 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
 ROUTES = SpacePages("/alerts/rules")
-CHANNEL_FORM = SentForm("create channel", Permission.CHANGE_SETTINGS, once=True)
-_CREATE = SentForm("create rule", Permission.CHANGE_SETTINGS, once=True)
-_CHANGE = SentForm("change rule", Permission.CHANGE_SETTINGS)
+CHANNEL_FORM = SentForm("create channel", Permission.CHANGE_SETTINGS, once=True, changes=("alert_channel",))
+_CREATE = SentForm("create rule", Permission.CHANGE_SETTINGS, once=True, changes=("custom_alert_rule",))
+_CHANGE = SentForm("change rule", Permission.CHANGE_SETTINGS, changes=("custom_alert_rule",))
 MUTES = {"": "not muted", "1": "a day", "7": "a week", "30": "30 days"}
 SENSITIVITIES = {
     Sensitivity.LOW: "low: only large changes",
@@ -75,7 +75,7 @@ async def show_rules(visit: PageVisit) -> Response:
     return await rules_page(visit, typed={"rule": str(visit.query.single("change") or "")})
 
 
-@ROUTES.action("/built-in", SentForm("alert rule", Permission.CHANGE_SETTINGS))
+@ROUTES.action("/built-in", SentForm("alert rule", Permission.CHANGE_SETTINGS, changes=("alert_rule",)))
 async def post_built_in(visit: PageVisit) -> FlashMessage:
     rule, sensitivity = visit.form.text("rule"), visit.form.text("sensitivity")
     if rule not in frozenset(Rule):
@@ -109,13 +109,15 @@ async def post_change(visit: PageVisit) -> FlashMessage:
     return FlashMessage.RULE_SAVED
 
 
-@ROUTES.action("/mute", SentForm("mute rule", Permission.CHANGE_SETTINGS))
+@ROUTES.action(
+    "/mute", SentForm("mute rule", Permission.CHANGE_SETTINGS, changes=("alert_rule", "custom_alert_rule"))
+)
 async def post_mute(visit: PageVisit) -> FlashMessage:
     await mute_rule(visit.connection, visit.space.id, visit.form.number("rule"), _read_mute(visit, None))
     return FlashMessage.RULE_SAVED
 
 
-@ROUTES.action("/delete", SentForm("delete rule", Permission.CHANGE_SETTINGS))
+@ROUTES.action("/delete", SentForm("delete rule", Permission.CHANGE_SETTINGS, changes=("custom_alert_rule",)))
 async def post_delete(visit: PageVisit) -> FlashMessage:
     await delete_rule(visit.connection, visit.space.id, visit.form.number("rule"), datetime.now(UTC))
     return FlashMessage.RULE_DELETED

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import change_account
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.link_pages.qr_code import draw_qr_code
@@ -67,7 +68,7 @@ async def post_authenticator(request: Request) -> Response:
     if step is None:
         return await _page(request, visitor, next_path, state.secret, {"code": [_WRONG]})
     token, user_id = request.cookies[cookie_name(request, "session")], visitor.user.id
-    async with shared.database.transaction() as connection:
+    async with change_account(request, user_id, "authenticator", "recovery_codes") as connection:
         if not await add_authenticator(connection, shared.sealing_key, user_id, state.secret, step):
             return redirect(request, next_path)
         if visitor.session.has_factor:
@@ -86,7 +87,7 @@ async def post_recovery_codes(request: Request) -> Response:
     require_fresh_factor(request, visitor)
     if not visitor.session.has_factor:
         return redirect(request, ACCOUNT)
-    async with services(request).database.transaction() as connection:
+    async with change_account(request, visitor.user.id, "recovery_codes") as connection:
         codes = await replace_recovery_codes(connection, visitor.user.id)
     return render(request, "recovery_codes.html", codes=codes, next=ACCOUNT)
 
@@ -95,7 +96,7 @@ async def post_remove(request: Request) -> Response:
     visitor = await require_visitor(request)
     await read_form(request, visitor.form_key, "remove authenticator")
     require_fresh_factor(request, visitor)
-    async with services(request).database.transaction() as connection:
+    async with change_account(request, visitor.user.id, "authenticator", "recovery_codes") as connection:
         await remove_authenticator(connection, visitor.user.id)
     log.info("second_factor_removed", user_id=visitor.user.id)
     return redirect(request, ACCOUNT, FlashMessage.FACTOR_REMOVED)

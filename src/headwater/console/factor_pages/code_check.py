@@ -8,11 +8,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.console.audited import make_action
 from headwater.console.known_browsers import known_browser
 from headwater.console.pages import render, wait_text
 from headwater.endpoints.services import services
 from headwater.spaces.accounts.attempts import give_back, take_attempt
 from headwater.spaces.accounts.users import User
+from headwater.spaces.audit.entries import AuditChange, add_entry
 from headwater.spaces.factors.factors import FactorReason, FactorRefused, use_code
 
 FAILURES = 10
@@ -50,6 +52,9 @@ async def check_code(request: Request, user: User, text: str) -> None:
             await give_back(connection, *subject)
     except FactorRefused as refused:
         log.warning("second_factor_refused", user_id=user.id, reason=refused.reason)
+        async with shared.database.transaction() as connection:
+            change = AuditChange("session", after={"refused": refused.reason})
+            await add_entry(connection, make_action(request, user.id), [change])
         raise
 
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import change_account
 from headwater.console.factor_pages.authenticator import ACCOUNT
 from headwater.console.factor_pages.code_check import MESSAGES
 from headwater.console.factor_pages.passkey_check import PasskeyOffer, use_challenge
@@ -76,7 +77,7 @@ async def _add(request: Request, visitor: Visitor, form: PostedForm) -> list[str
     await use_challenge(request, state.challenge)
     verified = check_creation(_require_party(request), state.challenge, form.text("credential"))
     token = request.cookies[cookie_name(request, "session")]
-    async with shared.database.transaction() as connection:
+    async with change_account(request, user_id, "passkey", "recovery_codes") as connection:
         await add_passkey(connection, user_id, form.text("name"), verified)
         if visitor.session.has_factor:
             return None
@@ -89,7 +90,7 @@ async def post_remove(request: Request) -> Response:
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "remove passkey")
     require_fresh_factor(request, visitor)
-    async with services(request).database.transaction() as connection:
+    async with change_account(request, visitor.user.id, "passkey", "recovery_codes") as connection:
         await remove_passkey(connection, visitor.user.id, form.number("passkey"))
         await remove_spare_codes(connection, visitor.user.id)
     log.info("passkey_removed", user_id=visitor.user.id)

@@ -34,7 +34,7 @@ from headwater.spaces.reclassifications import list_reclassified_names, list_rec
 from headwater.spaces.sites.source_rules import fetch_source_rules
 
 ROUTES = SpacePages("/sources")
-_FORM = SentForm("sources", Permission.CHANGE_SETTINGS)
+_FORM = SentForm("sources", Permission.CHANGE_SETTINGS, changes=("space", "source_name", "paid_network"))
 LONGEST_ADDRESS = 16_384
 """Maximum characters of a tested address, far above the limits of browsers and servers."""
 _FIELDS = ("name", "source", "network", "spellings", "platform")

@@ -40,6 +40,7 @@ from headwater.intake.imports.previews import preview_rows
 from headwater.intake.imports.readings import guess_reading, read_choice, survey_reading
 from headwater.intake.imports.uploads import sample_rows
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.settings_input import zone_names
 from headwater.spend.file_headers import recognize
 
@@ -103,6 +104,7 @@ async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
 async def post_start(visit: PageVisit) -> FlashMessage:
     job, again = await _fetch_job(visit), bool(visit.form.text("again"))
     await start_job(visit.connection, visit.space.id, job, again=again)
+    visit.note(AuditChange("import", job.id, after={"status": "queued"}))
     return FlashMessage.IMPORT_STARTED
 
 
@@ -110,6 +112,7 @@ async def post_start(visit: PageVisit) -> FlashMessage:
 async def post_cancel(visit: PageVisit) -> FlashMessage:
     job = await _fetch_job(visit)
     await cancel_job(visit.connection, visit.space.id, job.id)
+    visit.note(AuditChange("import", job.id))
     return FlashMessage.IMPORT_CANCELLED
 
 

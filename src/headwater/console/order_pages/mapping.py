@@ -73,7 +73,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, await fetch_active_webhook(visit), pairs, errors=errors)
 
 
-@ROUTES.action("", SentForm("webhook mapping", Permission.CHANGE_SETTINGS), _refuse)
+@ROUTES.action("", SentForm("webhook mapping", Permission.CHANGE_SETTINGS, changes=("webhook",)), _refuse)
 async def post_mapping(visit: PageVisit) -> Response:
     """Save the mapping, or preview it on the latest delivery."""
     webhook = await fetch_active_webhook(visit)

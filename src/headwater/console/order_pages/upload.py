@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.console.audited import note_change
 from headwater.console.forms import PostedForm, check_once, once_token, spend
 from headwater.console.multipart import MultipartForm
 from headwater.console.pages import hidden_token, redirect, render
@@ -20,6 +21,7 @@ from headwater.intake.imports.jobs import create_job
 from headwater.intake.imports.parameters import LONGEST_NAME
 from headwater.intake.imports.reception import Upload, receive_file
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 
 ROUTES = SpacePages("/orders/imports")
 FORM = "upload"
@@ -76,6 +78,7 @@ async def _receive(
     async with shared.database.transaction() as connection:
         await spend(connection, form)
         job_id, file = await create_job(connection, space_id, kind, name, inside.visitor.user.id)
+        await note_change(connection, request, inside, AuditChange("import", job_id, after={"kind": kind}))
     upload = Upload(space_id, job_id, file, kind)
     try:
         await receive_file(shared.database, shared.storage, upload, multipart.pieces())

@@ -34,8 +34,10 @@ from headwater.intake.webhooks.webhooks import PATH, fetch_webhook
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/orders/webhooks/{webhook_id}")
-SECRET = SentForm("webhook secret", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True)
-ADDRESS = SentForm("webhook address", Permission.CHANGE_SETTINGS, once=True)
+SECRET = SentForm(
+    "webhook secret", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True, changes=("webhook",)
+)
+ADDRESS = SentForm("webhook address", Permission.CHANGE_SETTINGS, once=True, changes=("webhook",))
 _TEST = SentForm("test webhook", Permission.READ)
 _TEST_FIELDS = ("body", "topic", "delivery")
 NOTHING_TYPED = "Paste a request body, or choose a delivery."

@@ -1,4 +1,4 @@
-"""Change a webhook."""
+"""AuditChange a webhook."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from headwater.intake.webhooks.deliveries import fetch_delivery, replay_delivery
 from headwater.intake.webhooks.models import Status
 from headwater.intake.webhooks.webhooks import pause_webhook, revoke_webhook
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 
 ROUTES = SpacePages("/orders/webhooks/{webhook_id}")
-_SETTINGS = SentForm("change webhook", Permission.CHANGE_SETTINGS)
-_DATA = SentForm("change webhook", Permission.WRITE_DATA)
+_SETTINGS = SentForm("change webhook", Permission.CHANGE_SETTINGS, changes=("webhook",))
+_DATA = SentForm("change webhook", Permission.WRITE_DATA, changes=("webhook",))
 
 
 @ROUTES.action("/secret", SECRET, refuse_change, refuse_change)
@@ -66,6 +67,7 @@ async def post_replay(visit: PageVisit) -> FlashMessage:
     webhook, delivery_id = await fetch_active_webhook(visit), visit.form.number("delivery")
     await fetch_delivery(visit.connection, visit.space.id, webhook.id, delivery_id)
     outcome, _ = await replay_delivery(visit.connection, visit.space.id, delivery_id)
+    visit.note(AuditChange("webhook", webhook.id, after={"replayed": 1}))
     is_accepted = outcome.status is Status.ACCEPTED
     return FlashMessage.DELIVERY_REPLAYED if is_accepted else FlashMessage.DELIVERY_STILL_REFUSED
 
@@ -76,6 +78,7 @@ async def post_replay_failed(visit: PageVisit) -> FlashMessage:
     outcomes = await replay_failed(visit.connection, visit.space.id, webhook.id)
     if not outcomes:
         return FlashMessage.NOTHING_CHANGED
+    visit.note(AuditChange("webhook", webhook.id, after={"replayed": outcomes.total()}))
     if outcomes[Status.ACCEPTED] == outcomes.total():
         return FlashMessage.ALL_REPLAYED
     return FlashMessage.SOME_REPLAYED if outcomes[Status.ACCEPTED] else FlashMessage.NONE_REPLAYED

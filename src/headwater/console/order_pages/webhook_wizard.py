@@ -22,7 +22,7 @@ from headwater.intake.webhooks.webhooks import NewWebhook, create_webhook
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/orders/webhooks")
-_CREATE = SentForm("create webhook", Permission.CHANGE_SETTINGS, once=True)
+_CREATE = SentForm("create webhook", Permission.CHANGE_SETTINGS, once=True, changes=("webhook",))
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"
 LONGEST_SECRET = 500
 NOT_USED = "Clear this secret, or choose “I have one”. Without a signature it is not used."

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect, render
@@ -20,6 +21,7 @@ from headwater.intake.merging.unmerge import unmerge
 from headwater.people.contacts.lookup import find_holders, resolve
 from headwater.privacy.erasures import request_erasure
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 
 CONFIRM = "confirm"
 """Form field for the contact's e-mail address or id."""
@@ -52,6 +54,7 @@ async def post_erase(request: Request) -> Response:
         confirmed = await _is_confirmed(connection, inside, contact_id, form)
         if confirmed:
             await request_erasure(connection, inside.space.id, contact_id)
+            await note_change(connection, request, inside, AuditChange("contact", contact_id))
     if not confirmed:
         return await _refuse(request, inside, contact_id, "erase")
     return redirect(request, f"{contact_path(inside.space.id, contact_id)}/erasure")
@@ -69,6 +72,8 @@ async def post_unmerge(request: Request) -> Response:
         if confirmed:
             try:
                 await unmerge(connection, inside.space.id, merged_id)
+                change = AuditChange("contact", merged_id, after={"separated_from": contact_id})
+                await note_change(connection, request, inside, change)
             except Conflict as error:
                 problem = error.message
     if problem is not None:

@@ -39,11 +39,12 @@ from headwater.http.inputs.pagination import Cursors, Position
 from headwater.http.inputs.parameters import Parameter
 from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 
 PER_PAGE = 25
 ROUTES = SpacePages("/platforms/{destination_id}")
-_FORM = SentForm("destination state", Permission.CHANGE_SETTINGS)
+_FORM = SentForm("destination state", Permission.CHANGE_SETTINGS, changes=("destination",))
 
 _DAY = written({"type": "string", "format": "date"}, parse_day)
 FIRST = Parameter(name="from", kind=_DAY, description="The first day of the deliveries.")
@@ -202,5 +203,6 @@ async def post_replay(visit: PageVisit) -> FlashMessage:
         body["delivery_ids"] = [form.number("delivery")]
     result = await delivery_log.replay(visit.connection, visit.space.id, row.id, read_replay(body))
     if result.queued:
+        visit.note(AuditChange("destination", row.id, after={"replayed": result.queued}))
         return FlashMessage.DELIVERIES_REPLAYED_IN_PART if result.more else FlashMessage.DELIVERIES_REPLAYED
     return FlashMessage.DELIVERIES_TOO_OLD if result.too_old else FlashMessage.NOTHING_CHANGED

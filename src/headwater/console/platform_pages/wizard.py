@@ -45,9 +45,11 @@ from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
 """Query parameter that marks a page as a step of connecting."""
-_CONNECT = SentForm("destination", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True)
-_ACCOUNT = SentForm("destination", Permission.CHANGE_SETTINGS, is_dangerous=True)
-_CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS)
+_CONNECT = SentForm(
+    "destination", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True, changes=("destination",)
+)
+_ACCOUNT = SentForm("destination", Permission.CHANGE_SETTINGS, is_dangerous=True, changes=("destination",))
+_CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS, changes=("destination",))
 _NEW_PAGES = SpacePages("/platforms/connect/{platform}")
 _PAGES = SpacePages("/platforms/{destination_id}")
 

@@ -26,7 +26,7 @@ from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/notes")
-_FORM = SentForm("chart note", Permission.WRITE_DATA)
+_FORM = SentForm("chart note", Permission.WRITE_DATA, changes=("chart_note",))
 LAST_PAGE = -(-MOST // LISTED)
 
 

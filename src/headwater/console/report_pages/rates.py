@@ -16,6 +16,7 @@ from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spend.rates.inputs import MAX_RATES, cursors, read_rates
 from headwater.spend.rates.store import Rate, fetch_reference_day, list_rates, put_rates
 
@@ -41,7 +42,9 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
 async def post_rates(visit: PageVisit) -> FlashMessage:
-    await put_rates(visit.connection, visit.space.id, read_rate_form(visit.form))
+    rates = read_rate_form(visit.form)
+    await put_rates(visit.connection, visit.space.id, rates)
+    visit.note(AuditChange("rates", after={"rows": len(rates)}))
     return FlashMessage.RATES_STORED
 
 

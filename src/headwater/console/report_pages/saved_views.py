@@ -122,7 +122,7 @@ def is_address_query(text: str) -> bool:
 ROUTES = SpacePages("/views", back="")
 
 
-@ROUTES.action("/save", SentForm("save view", Permission.READ))
+@ROUTES.action("/save", SentForm("save view", Permission.READ, changes=("saved_view",)))
 async def post_save(visit: PageVisit) -> Response:
     """Replace a view of the same name."""
     form = visit.form
@@ -132,7 +132,7 @@ async def post_save(visit: PageVisit) -> Response:
     return visit.redirect(f"{view['page']}{query}", FlashMessage.VIEW_SAVED)
 
 
-@ROUTES.action("/remove", SentForm("remove view", Permission.READ))
+@ROUTES.action("/remove", SentForm("remove view", Permission.READ, changes=("saved_view",)))
 async def post_remove(visit: PageVisit) -> FlashMessage:
     values = {"space_id": visit.space.id, "user_id": visit.user_id, "id": visit.form.number("view")}
     await visit.connection.execute(queries["remove"], values)

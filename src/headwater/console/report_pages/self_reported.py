@@ -30,7 +30,7 @@ from headwater.spaces.spaces import change_space
 queries = Queries(__name__, "self_reported.sql")
 
 ROUTES = SpacePages("/self-reported")
-_FORM = SentForm("self-reported", Permission.CHANGE_SETTINGS)
+_FORM = SentForm("self-reported", Permission.CHANGE_SETTINGS, changes=("answer_phrase",))
 MOST_CLICKED = 3
 MOST_ROWS = 1_000
 LOOKED_AT = 5_000

@@ -29,7 +29,7 @@ LIFETIMES = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
 USUAL_LIFETIME = "30"
 MOST = 100
 ROUTES = SpacePages("/share-links")
-_CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True)
+_CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True, changes=("share_link",))
 
 
 class ShareLink(Struct, frozen=True):
@@ -92,7 +92,7 @@ async def post_create(visit: PageVisit) -> Response:
     return await _page(visit, {}, secret=f"{visit.services.base_url}{SHARED}/{token}")
 
 
-@ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS))
+@ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS, changes=("share_link",)))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
     values = {"space_id": visit.space.id, "id": visit.form.number("link")}
     await visit.connection.execute(queries["revoke"], values)

@@ -30,6 +30,7 @@ from headwater.attribution.trained_models.store import (
     list_trained_models,
     train_model,
 )
+from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.report_pages.bar import conversion_title, model_title, window_title
@@ -40,10 +41,13 @@ from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
 from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 
 ROUTES = SpacePages("/trained-models")
-_FORM = SentForm("trained_model", Permission.WRITE_DATA)
+_FORM = SentForm(
+    "trained_model", Permission.WRITE_DATA, changes=("trained_model", "current_model", "automatic_training")
+)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 COMPARED = ("last_touch", "linear", *DATA_DRIVEN_MODELS)
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
@@ -65,6 +69,8 @@ async def post_training(request: Request) -> Response:
             trained_model = await train_model(
                 connection, visit.space.id, training_request.name, training_request.request
             )
+            change = AuditChange("trained_model", trained_model.id, after={"name": trained_model.name})
+            await note_change(connection, request, visit.inside, change)
     except Invalid as error:
         async with open_visit(request, _FORM, form) as visit:
             return await _page(visit, visit.typed(*FIELDS), error.errors)
@@ -91,6 +97,9 @@ async def post_training_now(request: Request) -> Response:
         database = visit.services.database
     try:
         trained_model = await train_automatic_model(database, visit.space, PURCHASE, datetime.now(UTC))
+        async with database.transaction() as connection:
+            change = AuditChange("trained_model", trained_model.id, after={"name": trained_model.name})
+            await note_change(connection, request, visit.inside, change)
     except Invalid as error:
         async with open_visit(request, _FORM, form) as visit:
             return await _page(visit, _form_defaults(visit.space), error.errors)

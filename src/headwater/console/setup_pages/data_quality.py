@@ -33,6 +33,7 @@ from headwater.reports.query import Measure
 from headwater.reports.questions.shared import DEFAULT_PERIOD
 from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import Reclassification, list_reclassified_names
 
@@ -45,7 +46,7 @@ SEVERITIES = {
     Severity.WARNING: "Less exact",
     Severity.NOTE: "Worth knowing",
 }
-Change = Callable[[PageVisit], Awaitable[FlashMessage]]
+Step = Callable[[PageVisit], Awaitable[FlashMessage]]
 
 
 @ROUTES.page()
@@ -109,6 +110,8 @@ async def _resume(visit: PageVisit) -> FlashMessage:
 
 async def _replay(visit: PageVisit) -> FlashMessage:
     replayed = await replay_rejected_events(visit.connection, visit.space.id)
+    if replayed:
+        visit.note(AuditChange("rejected_events", after={"replayed": replayed}))
     return FlashMessage.REPLAYED if replayed else FlashMessage.NOTHING_CHANGED
 
 
@@ -116,17 +119,19 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, refusal.message)
 
 
-def _returning(change: Change) -> Act:
+def _returning(step: Step) -> Act:
     """Redirect to the page's period."""
 
     async def act(visit: PageVisit) -> Response:
-        message = await change(visit)
+        message = await step(visit)
         return visit.redirect(_read_view(visit.request).link("/data-quality"), message)
 
     return act
 
 
-_SETTINGS = SentForm("data-quality", Permission.CHANGE_SETTINGS)
+_SETTINGS = SentForm(
+    "data-quality", Permission.CHANGE_SETTINGS, changes=("space", "source_name", "destination")
+)
 _ACTIONS = {
     "resume": (_SETTINGS, _resume),
     "replay": (SentForm("data-quality", Permission.WRITE_DATA), _replay),
@@ -135,5 +140,5 @@ _ACTIONS = {
     "own": (_SETTINGS, add_own_host),
     "exclude": (_SETTINGS, exclude_host),
 }
-for _verb, (_sent, _change) in _ACTIONS.items():
-    ROUTES.action(f"/{_verb}", _sent, _refuse)(_returning(_change))
+for _verb, (_sent, _step) in _ACTIONS.items():
+    ROUTES.action(f"/{_verb}", _sent, _refuse)(_returning(_step))

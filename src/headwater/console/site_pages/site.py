@@ -47,7 +47,9 @@ async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, refusal.status, errors=list_form_errors(refusal))
 
 
-@ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse_change)
+@ROUTES.action(
+    "/change", SentForm("change site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_change
+)
 async def post_change(visit: PageVisit) -> FlashMessage:
     new = read_site(visit.form)
     change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
@@ -55,7 +57,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
     return FlashMessage.SITE_CHANGED
 
 
-@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse_end)
+@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS, changes=("site",)), _refuse_end)
 async def post_end(visit: PageVisit) -> Response:
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if visit.form.text(CONFIRM).split() != site.name.split():

@@ -18,7 +18,7 @@ from headwater.spaces.sites.sites import NewSite, create_site, list_sites
 
 ROUTES = SpacePages("/sites")
 SITE_FIELDS = ("name", "origins", "amounts", "identify")
-_CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True)
+_CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True, changes=("site",))
 
 
 @ROUTES.page()

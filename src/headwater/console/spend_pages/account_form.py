@@ -48,8 +48,12 @@ from headwater.spend.platforms.origins import find_urls
 from headwater.spend.platforms.platform import Credentials, SpendPlatform
 from headwater.spend.platforms.registry import PLATFORMS
 
-_CONNECT = SentForm("spend account", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True)
-_CHANGE = SentForm("spend account", Permission.CHANGE_SETTINGS, is_dangerous=True)
+_CONNECT = SentForm(
+    "spend account", Permission.CHANGE_SETTINGS, once=True, is_dangerous=True, changes=("spend_connection",)
+)
+_CHANGE = SentForm(
+    "spend account", Permission.CHANGE_SETTINGS, is_dangerous=True, changes=("spend_connection",)
+)
 _NEW_PAGES = SpacePages("/spend/connections/connect/{platform}")
 _PAGES = SpacePages("/spend/connections/{connection_id}")
 LENDER = "destination_id"

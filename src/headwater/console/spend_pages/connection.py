@@ -18,7 +18,7 @@ from headwater.spend.connections.reconciliation import read_campaign_gaps, read_
 from headwater.spend.connections.remedies import find_remedy
 
 ROUTES = SpacePages("/spend/connections/{connection_id}")
-_FORM = SentForm("spend connection", Permission.CHANGE_SETTINGS)
+_FORM = SentForm("spend connection", Permission.CHANGE_SETTINGS, changes=("spend_connection",))
 GAP_DAYS = 30
 """The last days, whose campaigns should appear in visits."""
 

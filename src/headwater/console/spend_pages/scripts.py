@@ -15,7 +15,7 @@ from headwater.spaces.keys import create_key
 from headwater.spend.scripts.editors import SCRIPTS, AdScript, write_script
 
 ROUTES = SpacePages("/spend/connections/script/{platform}")
-_CREATE = SentForm("spend script", Permission.MANAGE_KEYS, once=True, is_dangerous=True)
+_CREATE = SentForm("spend script", Permission.MANAGE_KEYS, once=True, is_dangerous=True, changes=("api_key",))
 _SCOPE = "spend:write"
 
 

@@ -19,7 +19,7 @@ from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/spend/watched/{watched_file_id}")
-_FORM = SentForm("watched address state", Permission.CHANGE_SETTINGS)
+_FORM = SentForm("watched address state", Permission.CHANGE_SETTINGS, changes=("watched_file",))
 
 
 async def fetch_file(visit: PageVisit) -> WatchedFileRow:

@@ -34,8 +34,8 @@ from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.settings_input import zone_names
 
-_CREATE = SentForm("watched address", Permission.CHANGE_SETTINGS, once=True)
-_CHANGE = SentForm("watched address", Permission.CHANGE_SETTINGS)
+_CREATE = SentForm("watched address", Permission.CHANGE_SETTINGS, once=True, changes=("watched_file",))
+_CHANGE = SentForm("watched address", Permission.CHANGE_SETTINGS, changes=("watched_file",))
 _NEW_PAGES = SpacePages("/spend/watch")
 _PAGES = SpacePages("/spend/watched/{watched_file_id}")
 _DEFAULT_SCHEME = "https"

@@ -115,7 +115,7 @@ REFERENCE = (
 )
 """The same on every node. A write goes to all of them, so none is written for each event."""
 
-QUEUES = ("inbox", "rejected")
+QUEUES = ("inbox", "rejected", "audit_entries", "unsent_audit_entries")
 """Only on the first node, and known to the cluster: a transaction that also writes a Space's rows is
 committed on both nodes or on neither.
 """

@@ -392,6 +392,42 @@ CREATE TABLE oauth_codes (
 
 -------------------------------------------------------------------------------- Intake
 
+-- The audit log: who changed settings, access and stored records. Rows are only added; the operator may set
+-- after how many days they are deleted. Changes hold no secrets, and nothing of contacts but their ids and
+-- the names of fields.
+CREATE TABLE audit_entries (
+    -- 0: the installation, for users and identity providers.
+    space_id bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    occurred_at timestamptz NOT NULL DEFAULT now(),
+    way text NOT NULL CHECK (way IN ('console', 'api', 'assistant', 'command')),
+    -- An operation's id, a page's path, a tool's name, or the words of a command.
+    action text NOT NULL,
+    -- Ids without references: entries outlive what they are about.
+    user_id bigint,
+    key_id bigint,
+    token_id bigint,
+    -- The system user who ran a command.
+    operator text,
+    -- The client's.
+    address inet,
+    -- What was changed: the first of the changes.
+    kind text NOT NULL,
+    subject_id text NOT NULL,
+    changes jsonb NOT NULL,
+    PRIMARY KEY (space_id, id)
+);
+CREATE INDEX audit_entries_occurred ON audit_entries (occurred_at);
+
+-- Entries to send to the operator's collectors. A row is added with its entry, and deleted when it was sent.
+CREATE TABLE unsent_audit_entries (
+    space_id bigint NOT NULL,
+    id bigint NOT NULL,
+    -- Later after a failure.
+    due_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (space_id, id)
+);
+
 -- One number line for everything that arrives. A receipt's id becomes the id of the event and of
 -- the touchpoint the request makes, so a receipt leads to both without a table of its own, and
 -- ids follow the order of arrival.

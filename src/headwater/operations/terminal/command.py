@@ -36,7 +36,7 @@ class Command:
     def fill(self, parser: argparse.ArgumentParser) -> None:
         for option in (DATA_DIR, *self._options):
             option.add_to(parser)
-        parser.set_defaults(run=self._run)
+        parser.set_defaults(run=self._run, words=parser.prog.partition(" ")[2])
 
 
 class CommandGroup:

@@ -26,6 +26,11 @@ class ContactValues(Struct, frozen=True):
     custom_fields: dict[int, str] | None
     """The filled slots. A date is `YYYY-MM-DD` or an instant in UTC."""
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the mentioned fields, without their values."""
+        return [*self.collections, *(["custom_fields"] if self.custom_fields is not None else [])]
+
 
 @dataclass(frozen=True)
 class Collection:

@@ -87,8 +87,15 @@ def find_roles(rules: Sequence[RoleRule], groups: Collection[str]) -> dict[int, 
     return found
 
 
-async def admit(connection: AsyncConnection, provider: SsoProvider, account: SsoAccount) -> User:
-    """Return the account's user, linked or created if new, with the roles of their groups. Raise
+class Admission(Struct, frozen=True):
+    user: User
+    is_new: bool
+    roles: Mapping[int, Role | None]
+    """New roles by Space; None for a membership that ended."""
+
+
+async def admit(connection: AsyncConnection, provider: SsoProvider, account: SsoAccount) -> Admission:
+    """Admit the account's user, linked or created if new, with the roles of their groups. Raise
     SsoRefused.
     """
     link = {"provider": provider.name, "subject": account.subject}
@@ -106,10 +113,12 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
             raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)
     if user.disabled_at is not None:
         raise SsoRefused(SsoReason.ACCOUNT_DISABLED)
+    roles: dict[int, Role | None] = {}
     for space_id, wanted in find_roles(provider.settings.rules, account.groups).items():
-        if wanted.follows_groups or is_new:
-            await _put_role(connection, space_id, user.id, wanted.role)
-    return user
+        is_granted = wanted.follows_groups or is_new
+        if is_granted and await _put_role(connection, space_id, user.id, wanted.role):
+            roles[space_id] = wanted.role
+    return Admission(user, is_new, roles)
 
 
 async def unlink(connection: AsyncConnection, provider: str, user_id: int) -> bool:
@@ -123,11 +132,11 @@ async def find_linked_user(connection: AsyncConnection, provider: str, subject: 
     return None if row is None else row[0]
 
 
-async def _put_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role | None) -> None:
-    """Set the membership; the last owner of a Space stays one."""
+async def _put_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role | None) -> bool:
+    """Set the membership; the last owner of a Space stays one. Return whether it changed."""
     member = await fetch_member(connection, space_id, user_id)
     if role is (member.role if member else None):
-        return
+        return False
     try:
         if member is None and role is not None:
             await add_member(connection, space_id, user_id, role)
@@ -137,6 +146,8 @@ async def _put_role(connection: AsyncConnection, space_id: int, user_id: int, ro
             await change_role(connection, space_id, user_id, role)
     except MemberRefused as refused:
         log.warning("sso_role_kept", space_id=space_id, user_id=user_id, reason=refused.reason)
+        return False
+    return True
 
 
 def _read_name(value: Any) -> str:

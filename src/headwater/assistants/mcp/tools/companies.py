@@ -26,6 +26,7 @@ from headwater.people.companies import parameters
 from headwater.people.companies.answers import Company, ListedCompany
 from headwater.people.companies.queries import fetch_company, list_companies
 from headwater.people.companies.updates import CHANGE, read_change, update_company
+from headwater.spaces.audit.entries import AuditChange
 
 _COMPANY_ID = {"company_id": {**ID, "description": "The company's id, from list_companies."}}
 _UNKNOWN = "Find the company's id with list_companies."
@@ -51,7 +52,11 @@ async def _update_company(context: ToolContext, arguments: Arguments) -> Any:
     refuse_bad_text(arguments)
     change = read_change(arguments)
     async with context.transaction() as connection:
-        company = await update_company(connection, context.space_id, arguments["company_id"], change)
+        company_id = arguments["company_id"]
+        company = await update_company(connection, context.space_id, company_id, change)
+        await context.note(
+            connection, "update_company", AuditChange("company", company_id, fields=sorted(change.values))
+        )
     return msgspec.json.decode(company)
 
 
@@ -76,9 +81,9 @@ TOOLS = (
     ),
     Tool(
         name="update_company",
-        title="Change a company",
+        title="AuditChange a company",
         description=(
-            "Change a company's domain, external id or name. Null for domain or external_id "
+            "AuditChange a company's domain, external id or name. Null for domain or external_id "
             "releases it, so that another company can have it."
         ),
         arguments=_COMPANY_ID | CHANGE.schema["properties"],

@@ -59,6 +59,7 @@ from headwater.people.contacts.queries import (
 )
 from headwater.people.contacts.updates import create_contact, update_contact
 from headwater.privacy.erasures import request_erasure
+from headwater.spaces.audit.entries import AuditChange
 
 _CONTACT_ID = {"contact_id": {**ID, "description": "The contact's id."}}
 _UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
@@ -128,6 +129,9 @@ async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
         contact_id = await create_contact(connection, space, values)
+        await context.note(
+            connection, "create_contact", AuditChange("contact", contact_id, fields=values.names)
+        )
     return describe_values(CreatedContact, contact_id, values, space.zone, "Contact created.")
 
 
@@ -137,6 +141,9 @@ async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
         canonical = await update_contact(connection, space, arguments["contact_id"], values)
+        await context.note(
+            connection, "update_contact", AuditChange("contact", canonical, fields=values.names)
+        )
     return describe_values(UpdatedContact, canonical, values, space.zone, "Contact updated.")
 
 
@@ -144,12 +151,16 @@ async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
     company_id = inputs.read_company_id(arguments)
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(connection, context.space_id, arguments["contact_id"], company_id)
+        change = AuditChange("contact", canonical, after={"company_id": company_id})
+        await context.note(connection, "attach_contact_company", change)
     return ContactCompany(canonical, company_id)
 
 
 async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, context.space_id, arguments["contact_id"])
+        change = AuditChange("contact", canonical, after={"company_id": None})
+        await context.note(connection, "detach_contact_company", change)
     return ContactCompany(canonical, None)
 
 
@@ -165,6 +176,7 @@ async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
             return preview(context, tool, would_go)
         check_confirmation(context, tool, would_go, confirmation)
         await request_erasure(connection, space.id, contact_id)
+        await context.note(connection, tool, AuditChange("contact", contact_id))
     message = "The contact's personal data will be erased within minutes."
     return {"contact_id": contact_id, "status": "queued", "message": message}
 
@@ -277,7 +289,7 @@ WRITING = (
     ),
     Tool(
         name="update_contact",
-        title="Change a contact",
+        title="AuditChange a contact",
         description=(
             "Replace whole collections of a contact, or all its custom fields; missing ones "
             "stay. Get the contact first and include the values to keep."

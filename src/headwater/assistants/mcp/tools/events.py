@@ -51,6 +51,7 @@ from headwater.intake.ingest.payload import EVENT_FORM
 from headwater.intake.ingest.schemas import INGEST_SCHEMAS
 from headwater.people.contacts import filters
 from headwater.people.identity.senders import Sender
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.currencies import AMOUNT_FIELDS
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
@@ -114,6 +115,7 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
         await lock_event(connection, context.space_id, event_id)
         before = await fetch_event(connection, context.space_id, event_id)
         await change_event(connection, context.space_id, event_id, change)
+        await context.note(connection, "update_event", AuditChange("event", event_id, fields=["amount"]))
         count, amount = await sum_refunds(connection, context.space_id, event_id)
         after = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
     refunds = {"count": count, "amount": float(amount)}
@@ -137,6 +139,7 @@ async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
             return preview(context, tool, would_go)
         check_confirmation(context, tool, would_go, confirmation)
         await remove_event(connection, context.space_id, event_id)
+        await context.note(connection, tool, AuditChange("event", event_id))
     return {"message": "Event deleted."}
 
 
@@ -219,7 +222,7 @@ TOOLS = (
     ),
     Tool(
         name="update_event_amount",
-        title="Change an event's amount",
+        title="AuditChange an event's amount",
         description=(
             "Correct an event's amount, or clear it with null. Not for refunds: they are "
             "separate purchases with a negative amount and would be deducted twice; the answer lists "

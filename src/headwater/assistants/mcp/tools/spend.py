@@ -40,6 +40,7 @@ from headwater.reports.questions.platform_comparison import (
 )
 from headwater.reports.questions.shared import DATE_BASIS
 from headwater.reports.questions.spend import GROUP, PARAMETERS, AdSpendReport, load_spend, read_spend_query
+from headwater.spaces.audit.entries import AuditChange
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
@@ -121,6 +122,7 @@ async def _put(context: ToolContext, arguments: Arguments) -> Any:
         sources = (await context.space(connection)).sources
         report = read_spend(arguments, datetime.now(UTC), sources)
         await put_report(connection, context.space_id, report.rows, report.as_of)
+        await context.note(connection, "put_spend", AuditChange("spend", after={"rows": len(report.rows)}))
     return Message(f"Rows stored: {len(report.rows)}.")
 
 
@@ -137,6 +139,7 @@ async def _delete(context: ToolContext, arguments: Arguments) -> Any:
             return preview(context, _DELETE, would_go)
         check_confirmation(context, _DELETE, would_go, confirmation)
         await delete_spend(connection, context.space_id, choice)
+        await context.note(connection, _DELETE, AuditChange("spend", after={"rows": -count.rows}))
     return {"message": f"Rows deleted: {count.rows}."}
 
 

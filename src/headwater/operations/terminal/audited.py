@@ -1,0 +1,50 @@
+"""What the audit log says of commands: the system user, and the words of the command."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from argparse import Namespace
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from psycopg import AsyncConnection
+
+from headwater.base.settings import Settings
+from headwater.database.jobs.duties import INSTALLATION
+from headwater.operations.terminal.connection import transaction
+from headwater.spaces.accounts.members import lock_members
+from headwater.spaces.audit.entries import Action, Actor, AuditChange, Way, add_entry
+from headwater.spaces.audit.kinds import Kind
+from headwater.spaces.audit.subjects import recording
+
+
+@asynccontextmanager
+async def change(settings: Settings, arguments: Namespace, *kinds: Kind) -> AsyncGenerator[AsyncConnection]:
+    """Yield a connection in a transaction, and record what a command changes of `kinds`. Raises Failure."""
+    action = make_action(arguments)
+    async with transaction(settings) as connection:
+        if "member" in kinds:  # before the log's own locks, as pages do
+            await lock_members(connection, action.space_id)
+        async with recording(connection, action, kinds):
+            yield connection
+
+
+async def note_change(
+    connection: AsyncConnection, arguments: Namespace, change: AuditChange, space_id: int | None = None
+) -> None:
+    """Record a change of a stored record, or one whose Space the command has made."""
+    await add_entry(connection, make_action(arguments, space_id), [change])
+
+
+def make_action(arguments: Namespace, space_id: int | None = None) -> Action:
+    """Return the action of a command: in its Space, if it has the option."""
+    space = space_id or getattr(arguments, "space", None) or INSTALLATION
+    return Action(Actor(way=Way.COMMAND, operator=_name_operator()), arguments.words, space)
+
+
+def _name_operator() -> str:
+    try:
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return f"user {os.getuid()}"
