@@ -208,6 +208,74 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     assert alive() == [False] * 4
 
 
+def test_a_disabled_user(
+    accounts: Accounts, make_space: Iterator[int], connection: psycopg.Connection
+) -> None:
+    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    owner, user = accounts.member(here), accounts.member(here)
+    accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
+    new = tokens.NewToken(user.id, "oauth", "theirs", "a client")
+    made = [accounts.run(partial(tokens.issue_token, space_id=one, new=new))[0] for one in (here, elsewhere)]
+    session, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    reset = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
+    sent, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id))
+    offered, _ = accounts.run(lambda c: invitations.invite(c, elsewhere, user.email, Role.VIEWER, None))
+    kept, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, owner.id))
+
+    def is_offered(link: str) -> bool:
+        return accounts.run(lambda c: invitations.find_offer(c, link.rpartition("/")[2])) is not None
+
+    def works() -> list[bool]:
+        return [
+            accounts.run(lambda c: sessions.fetch_session(c, session)) is not None,
+            accounts.run(lambda c: links.find_reset_link(c, reset)) is not None,
+            *(accounts.run(partial(tokens.find_token, token=one)) is not None for one in made),
+            *map(is_offered, (sent, offered)),
+        ]
+
+    assert works() == [True] * 6
+    ended = accounts.run(lambda c: users.disable_user(c, user))
+    assert (ended.sessions, ended.tokens) == (1, 2)
+    assert works() == [False] * 6
+    assert is_offered(kept)
+    late, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    assert accounts.run(lambda c: sessions.fetch_session(c, late)) is None
+    since = accounts.run(lambda c: users.fetch_user(c, user.id)).disabled_at
+    accounts.run(lambda c: users.disable_user(c, user))
+    assert accounts.run(lambda c: users.fetch_user(c, user.id)).disabled_at == since
+    accounts.run(lambda c: users.enable_user(c, user))
+    assert accounts.run(lambda c: users.fetch_user(c, user.id)) == user
+    assert works() == [False] * 6
+    assert accounts.run(lambda c: sessions.fetch_session(c, late)) is None
+    assert accounts.run(lambda c: members.fetch_member(c, here, user.id)) is not None
+
+
+def test_a_disabled_owner_is_no_other_owner(accounts: Accounts, space_id: int) -> None:
+    owner, disabled = accounts.member(space_id), accounts.member(space_id)
+    accounts.run(lambda c: users.disable_user(c, disabled))
+    remove = partial(members.remove_member, space_id=space_id)
+    assert refusal(accounts, partial(remove, user_id=owner.id)) is MemberReason.LAST_OWNER
+    accounts.run(partial(remove, user_id=disabled.id))
+    (left,) = accounts.run(lambda c: members.list_members(c, space_id))
+    assert left.user_id == owner.id
+
+
+def test_logins_end_with_tokens_or_without(accounts: Accounts, space_id: int) -> None:
+    user, other = accounts.member(space_id), accounts.member(space_id)
+    new = tokens.NewToken(user.id, "personal", "mine")
+    token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    mine, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    theirs, _ = accounts.run(lambda c: sessions.open_session(c, other.id))
+    ended = accounts.run(lambda c: users.end_logins(c, user.id))
+    assert (ended.sessions, ended.tokens) == (1, 0)
+    assert accounts.run(lambda c: sessions.fetch_session(c, mine)) is None
+    assert accounts.run(lambda c: sessions.fetch_session(c, theirs)) is not None
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
+    ended = accounts.run(lambda c: users.end_logins(c, user.id, revoke_tokens=True))
+    assert (ended.sessions, ended.tokens) == (0, 1)
+    assert accounts.run(lambda c: tokens.find_token(c, token)) is None
+
+
 def test_use_prolongs_a_session_and_not_for_ever(accounts: Accounts, connection: psycopg.Connection) -> None:
     user = accounts.user()
     token, opened = accounts.run(partial(sessions.open_session, user_id=user.id))

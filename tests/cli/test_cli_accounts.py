@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from headwater.cli import main
-from headwater.spaces.accounts import invitations, links, members, tokens, users
+from headwater.spaces.accounts import invitations, links, members, sessions, tokens, users
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.factors.factors import add_authenticator
 from tests.support.accounts import PASSWORD, Accounts, unique_email
@@ -108,6 +109,47 @@ def test_second_factors(terminal: Terminal, accounts: Accounts) -> None:
     assert terminal.json(*reset) == {"email": user.email, "had_factor": True}
     assert terminal.json(*reset) == {"email": user.email, "had_factor": False}
     assert "no such user" in terminal.fails("user", "reset-factors", "--email", unique_email())
+
+
+def test_a_user_is_disabled(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
+    user = accounts.member(space_id)
+    session, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    words = ("--email", user.email)
+    assert terminal.json("user", "disable", *words) == {
+        "email": user.email, "sessions": 1, "tokens": 0, "spaces_without_owner": [space_id]
+    }  # fmt: skip
+    assert accounts.run(lambda c: sessions.fetch_session(c, session)) is None
+    assert [one["is_disabled"] for one in terminal.json("user", "list", "--space", space_id)] == [True]
+    accounts.member(space_id)
+    assert terminal.json("user", "disable", *words)["spaces_without_owner"] == []
+    assert terminal.json("user", "enable", *words) == {"email": user.email}
+    assert accounts.run(lambda c: users.fetch_user(c, user.id)) == user
+    for action in ("disable", "enable", "log-out"):
+        assert "no such user" in terminal.fails("user", action, "--email", unique_email())
+
+
+def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
+    one, other = accounts.member(space_id), accounts.member(space_id)
+
+    def log_in() -> list[str]:
+        return [accounts.run(partial(sessions.open_session, user_id=user.id))[0] for user in (one, other)]
+
+    def alive(opened: list[str]) -> list[bool]:
+        return [accounts.run(partial(sessions.fetch_session, token=each)) is not None for each in opened]
+
+    opened = log_in()
+    pat = terminal.json("pat", "create", "--space", space_id, "--user", one.email, "--name", "x")["token"]
+    words = ("user", "log-out", "--email", one.email)
+    assert terminal.json(*words) == {"sessions": 1, "tokens": 0}
+    assert alive(opened) == [False, True]
+    assert accounts.run(lambda c: tokens.find_token(c, pat)) is not None
+    assert terminal.json(*words, "--revoke-tokens") == {"sessions": 0, "tokens": 1}
+    assert accounts.run(lambda c: tokens.find_token(c, pat)) is None
+    opened = log_in()
+    assert terminal.json("user", "log-out", "--all")["sessions"] >= 2
+    assert alive(opened) == [False, False]
+    assert "--all" in terminal.fails("user", "log-out")
+    assert "--all" in terminal.fails("user", "log-out", "--all", "--email", one.email)
 
 
 def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: int) -> None:

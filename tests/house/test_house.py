@@ -70,6 +70,7 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/accounts/members.sql::joined": "which Spaces a user belongs to is the question",
     "spaces/accounts/users.sql::revoke_tokens": "an account is of no Space, and opens all",
     "spaces/accounts/users.sql::end_codes": "likewise",
+    "spaces/accounts/users.sql::end_invitations": "likewise",
     "spaces/accounts/tokens.sql::find": "the token says which Space it opens, likewise",
     "spaces/accounts/tokens.sql::list_of_user": "which Spaces a user's tokens open is the question",
     "spaces/accounts/invitations.sql::find": "the link says which Space it offers, likewise",

@@ -7,6 +7,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
 from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
@@ -113,6 +114,56 @@ async def remove_factors(settings: Settings, arguments: Namespace) -> Row:
         user = await fetch_user(connection, arguments.email)
         had_factor = await reset_factors(connection, user.id)
     return {"email": user.email, "had_factor": had_factor}
+
+
+@group.command("disable", "refuse a user's logins, and end their sessions and tokens", EMAIL, JSON)
+@prints
+async def disable(settings: Settings, arguments: Namespace) -> Noted:
+    """Name the Spaces that are left without an owner who can log in."""
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.email)
+        ended = await users.disable_user(connection, user)
+        owned = [
+            joined.space_id
+            for joined in await members.list_joined(connection, user.id)
+            if joined.role is Role.OWNER
+            and not await members.has_other_owner(connection, joined.space_id, user.id)
+        ]
+    row = {"email": user.email, **msgspec.structs.asdict(ended), "spaces_without_owner": owned}
+    return Noted(row, "API keys that they know still work. Revoke those in each Space.")
+
+
+@group.command("enable", "let a disabled user log in again", EMAIL, JSON)
+@prints
+async def enable(settings: Settings, arguments: Namespace) -> Row:
+    async with transaction(settings) as connection:
+        user = await fetch_user(connection, arguments.email)
+        await users.enable_user(connection, user)
+    return {"email": user.email}
+
+
+@group.command(
+    "log-out",
+    "end the sessions of a user, or of all",
+    Option("--email", metavar="E"),
+    Option("--all", action="store_true", help="of every user"),
+    Option("--revoke-tokens", action="store_true", help="their tokens and connected assistants, too"),
+    JSON,
+)
+@prints
+async def log_out(settings: Settings, arguments: Namespace) -> Row:
+    if arguments.all == (arguments.email is not None):
+        raise Failure("name a user with --email, or use --all")
+    async with transaction(settings) as connection:
+        if arguments.all:
+            user_ids = await users.list_user_ids(connection)
+        else:
+            user_ids = [(await fetch_user(connection, arguments.email)).id]
+        ended = [
+            await users.end_logins(connection, user_id, revoke_tokens=arguments.revoke_tokens)
+            for user_id in user_ids
+        ]
+    return {"sessions": sum(one.sessions for one in ended), "tokens": sum(one.tokens for one in ended)}
 
 
 @group.command("set-up-link", "make a link for the first account", JSON)

@@ -43,6 +43,8 @@ class Member:
     name: str
     role: Role
     created_at: datetime
+    is_disabled: bool
+    """Whether the operator has disabled the user, who then cannot log in."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
@@ -118,6 +120,14 @@ async def remove_member(connection: AsyncConnection, space_id: int, user_id: int
     await announce_access(connection, space_id)
 
 
+async def has_other_owner(connection: AsyncConnection, space_id: int, user_id: int) -> bool:
+    """Return whether a Space has an owner besides this user who can log in."""
+    return any(
+        member.role is Role.OWNER and member.user_id != user_id and not member.is_disabled
+        for member in await list_members(connection, space_id)
+    )
+
+
 async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, Role]:
     cursor = await connection.execute(queries["lock"], {"space_id": space_id})
     return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
@@ -128,6 +138,7 @@ async def _take(connection: AsyncConnection, space_id: int, user_id: int, *, kee
     roles = await lock_members(connection, space_id)
     if user_id not in roles:
         raise NotFound("Member")
-    owners = [member for member, role in roles.items() if role is Role.OWNER]
-    if owners == [user_id] and not keeps_owner:
+    if roles[user_id] is not Role.OWNER or keeps_owner:
+        return
+    if not await has_other_owner(connection, space_id, user_id):
         raise MemberRefused(MemberReason.LAST_OWNER)

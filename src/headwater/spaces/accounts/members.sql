@@ -1,5 +1,5 @@
 -- name: list
-SELECT m.user_id, u.email, u.name, m.role, m.created_at
+SELECT m.user_id, u.email, u.name, m.role, m.created_at, u.disabled_at IS NOT NULL AS is_disabled
 FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s
 ORDER BY m.created_at, m.user_id;
@@ -12,7 +12,7 @@ WHERE m.user_id = %(user_id)s
 ORDER BY lower(s.name), s.id;
 
 -- name: fetch
-SELECT m.user_id, u.email, u.name, m.role, m.created_at
+SELECT m.user_id, u.email, u.name, m.role, m.created_at, u.disabled_at IS NOT NULL AS is_disabled
 FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s AND m.user_id = %(user_id)s;
 

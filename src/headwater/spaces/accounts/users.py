@@ -8,7 +8,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.database.queries import Queries, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.http.inputs.emails import parse_written_email
 from headwater.http.inputs.fields import UNPRINTABLE
@@ -37,6 +37,13 @@ class User(Struct, frozen=True):
     def display_name(self) -> str:
         """The name, or the address of a user without one."""
         return self.name or self.email
+
+
+class EndedLogins(Struct, frozen=True):
+    """How many sessions and tokens were ended."""
+
+    sessions: int
+    tokens: int
 
 
 def read_email(text: str) -> str:
@@ -109,12 +116,46 @@ async def change_password(
     because a person who knew the old password may have created one.
     """
     values = {"user_id": user_id, "password_hash": password_hash}
-    if revoke_tokens:
-        await connection.execute(queries["revoke_tokens"], values)
-        await connection.execute(queries["end_codes"], values)
     await connection.execute(queries["change_password"], values)
-    await connection.execute(queries["close_sessions"], values)
+    await end_logins(connection, user_id, revoke_tokens=revoke_tokens)
     await connection.execute(queries["end_links"], values)
+
+
+async def disable_user(connection: AsyncConnection, user: User) -> EndedLogins:
+    """Refuse a user's logins and tokens, and end what they have: sessions, tokens, password links, and open
+    invitations that they sent or that name their address. Memberships and API keys stay.
+    """
+    await connection.execute(queries["disable"], {"user_id": user.id})
+    return await _end_access(connection, user)
+
+
+async def enable_user(connection: AsyncConnection, user: User) -> None:
+    """Allow logins again. A login that was under way when the user was disabled does not come back."""
+    await _end_access(connection, user)
+    await connection.execute(queries["enable"], {"user_id": user.id})
+
+
+async def list_user_ids(connection: AsyncConnection) -> list[int]:
+    return [user_id for (user_id,) in await fetch_all(connection, queries["ids"])]
+
+
+async def end_logins(
+    connection: AsyncConnection, user_id: int, *, revoke_tokens: bool = False
+) -> EndedLogins:
+    """Close a user's sessions. `revoke_tokens` also ends their tokens and connected assistants."""
+    values = {"user_id": user_id}
+    sessions = (await connection.execute(queries["close_sessions"], values)).rowcount
+    if not revoke_tokens:
+        return EndedLogins(sessions, 0)
+    await connection.execute(queries["end_codes"], values)
+    return EndedLogins(sessions, (await connection.execute(queries["revoke_tokens"], values)).rowcount)
+
+
+async def _end_access(connection: AsyncConnection, user: User) -> EndedLogins:
+    values = {"user_id": user.id, "email": user.email}
+    await connection.execute(queries["end_links"], values)
+    await connection.execute(queries["end_invitations"], values)
+    return await end_logins(connection, user.id, revoke_tokens=True)
 
 
 async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:

@@ -15,6 +15,20 @@ FROM users WHERE id = %(user_id)s;
 -- name: any
 SELECT EXISTS (SELECT FROM users);
 
+-- name: ids
+SELECT id FROM users ORDER BY id;
+
+-- name: disable
+UPDATE users SET disabled_at = now() WHERE id = %(user_id)s AND disabled_at IS NULL;
+
+-- name: enable
+UPDATE users SET disabled_at = NULL WHERE id = %(user_id)s;
+
+-- name: end_invitations
+-- Open invitations that the user sent, and those to their address: such a link makes a new account for anyone.
+UPDATE invitations SET revoked_at = now()
+WHERE (invited_by = %(user_id)s OR email = %(email)s) AND accepted_at IS NULL AND revoked_at IS NULL;
+
 -- name: change_name
 UPDATE users SET name = %(name)s WHERE id = %(user_id)s;
 
@@ -27,7 +41,7 @@ UPDATE users SET password_hash = %(password_hash)s
 WHERE id = %(user_id)s AND password_hash = %(before)s;
 
 -- name: close_sessions
--- Log out all browsers that used the old password.
+-- Log out all browsers.
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: end_links
