@@ -75,12 +75,7 @@ def test_one_account_an_address(accounts: Accounts) -> None:
 )  # fmt: skip
 def test_what_is_no_password(password: str, rule: str) -> None:
     with pytest.raises(Invalid, match=rule):
-        check_password(password)
-
-
-def test_any_composition_will_do() -> None:
-    for password in ("aaaaaaaaaa", "          ", "ß" * 10, "x" * 256):
-        check_password(password)
+        check_password(password, ())
 
 
 def test_passwords() -> None:
@@ -208,9 +203,7 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     assert alive() == [False] * 4
 
 
-def test_a_disabled_user(
-    accounts: Accounts, make_space: Iterator[int], connection: psycopg.Connection
-) -> None:
+def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
     here, elsewhere = make_space(), make_space()  # type: ignore[operator]
     owner, user = accounts.member(here), accounts.member(here)
     accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))

@@ -158,6 +158,10 @@ def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: i
     assert "--password-stdin" in terminal.fails(*create, space_id)
     terminal.type("short\n")
     assert "at least 10" in terminal.fails(*create, space_id, "--password-stdin")
+    terminal.type("password123\n")
+    assert "breaches" in terminal.fails(*create, space_id, "--password-stdin")
+    terminal.type(f"{email}!\n")
+    assert "besides" in terminal.fails(*create, space_id, "--password-stdin")
     terminal.type(f"{PASSWORD}\n")
     assert "Space not found" in terminal.fails(*create, 0, "--password-stdin")
     assert accounts.run(lambda c: users.find_user(c, email)) is None

@@ -34,6 +34,8 @@ def test_what_is_refused(owner: Person) -> None:
         ({"current": "wrong password"}, "Wrong password."),
         ({"password": "short"}, "at least 10 characters"),
         ({"password": "x" * 257}, "at most 256 characters"),
+        ({"password": "Password123"}, "known from data breaches"),
+        ({"password": f"{owner.user.email}!"}, "besides your name, your address"),
     ):
         given = {"current": PASSWORD, "password": NEW, **values}
         page = owner.browser.fill(PAGE, f"{PAGE}/password", **given)

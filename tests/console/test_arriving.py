@@ -60,6 +60,8 @@ def test_it_works(first: Browser, empty: str) -> None:
     given = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
              "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
     for bad, told in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
+                      ({"password": "password123"}, "data breaches"),
+                      ({"password": "Shop-example!"}, "besides"),
                       ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
                       ({"name": "x" * 121}, "at most 120")):  # fmt: skip
         answer = first.fill(link, link, **{**given, **bad})
@@ -97,7 +99,8 @@ def test_a_password_chosen_anew(
     new = tokens.NewToken(owner.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     browser = new_browser()
-    assert browser.fill(link, link, password="short").status_code == 422
+    for bad in ("short", "password123", f"{owner.user.email}!"):
+        assert browser.fill(link, link, password=bad).status_code == 422
     form = browser.form(link, link)
     page = browser.send(form, password=NEW)
     assert page.url.path == "/login"

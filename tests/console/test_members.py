@@ -43,6 +43,8 @@ def test_it_works(
     assert email in owner.browser.get(page).text
     guest = new_browser()
     assert "admin" in guest.get(link).text
+    for bad in ("password123", "grace-headwater"):
+        assert guest.fill(link, link, name="Grace", password=bad).status_code == 422
     joined = guest.fill(link, link, name="Grace", password=PASSWORD)
     assert joined.url.path == f"/console/spaces/{space_id}/setup"
     assert "Welcome" in joined.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -47,10 +48,12 @@ group = CommandGroup()
 @prints
 async def create_user(settings: Settings, arguments: Namespace) -> Noted:
     """Create an account unless it exists, and make it a member of the Space."""
-    password_hash = await _read_password_hash() if arguments.password_stdin else None
     role = Role(arguments.role)
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+    context = (settings.brand, arguments.email, arguments.name or "", space.name)
+    password_hash = await _read_password_hash(context) if arguments.password_stdin else None
     async with change(settings, arguments, "user", "member") as connection:
-        await fetch_space(connection, arguments.space)
         user = await users.find_user(connection, arguments.email)
         created = user is None
         if user is None:
@@ -203,7 +206,7 @@ def _describe(user: User, space_id: int) -> dict[str, Any]:
     return {"id": user.id, "email": user.email, "space_id": space_id}
 
 
-async def _read_password_hash() -> str:
+async def _read_password_hash(context: Iterable[str]) -> str:
     password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
-    check_password(password)
+    check_password(password, context)
     return await Passwords().hash(password)

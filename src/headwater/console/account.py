@@ -17,6 +17,7 @@ from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, req
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Forbidden, Invalid
 from headwater.spaces.accounts.attempts import give_back, take_attempt
+from headwater.spaces.accounts.members import list_password_context
 from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
 from headwater.spaces.accounts.tokens import list_own_tokens
@@ -65,8 +66,9 @@ async def post_password(request: Request) -> Response:
         return await _page(request, visitor, wrong, status=422)
     async with shared.database.connection() as connection:
         await give_back(connection, "login to", subject)
+        context = await list_password_context(connection, visitor.user)
     try:
-        check_password(form.text("password"))
+        check_password(form.text("password"), (shared.settings.brand, *context))
     except Invalid as error:
         return await _page(request, visitor, error.errors, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))

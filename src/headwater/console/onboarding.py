@@ -22,7 +22,7 @@ from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts import invitations, links
 from headwater.spaces.accounts.invitations import InvitationOffer
-from headwater.spaces.accounts.members import MemberRefused, add_member, adopt_spaces
+from headwater.spaces.accounts.members import MemberRefused, add_member, adopt_spaces, list_password_context
 from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import (
@@ -39,13 +39,17 @@ from headwater.spaces.settings_input import read_changes, zone_names
 from headwater.spaces.spaces import any_space, create_space
 
 
-def check_new_account(form: PostedForm) -> Errors:
+def check_new_account(request: Request, form: PostedForm, space_name: str) -> Errors:
     errors: Errors = {}
-    for check, name in ((read_email, "email"), (check_password, "password")):
-        try:
-            check(form.text(name))
-        except Invalid as error:
-            errors.update(error.errors)
+    email, brand = form.text("email"), services(request).settings.brand
+    try:
+        read_email(email)
+    except Invalid as error:
+        errors.update(error.errors)
+    try:
+        check_password(form.text("password"), (brand, email, form.text("name"), space_name))
+    except Invalid as error:
+        errors.update(error.errors)
     return errors
 
 
@@ -70,7 +74,9 @@ async def post_set_up(request: Request) -> Response:
         if not await links.set_up_link_works(connection, token):
             return _refuse_link(request)
         needs_space = not await any_space(connection)
-    errors = check_new_account(form) | (_check_space(form) if needs_space else {})
+    errors = check_new_account(request, form, form.text("space_name"))
+    if needs_space:
+        errors |= _check_space(form)
     if errors:
         return _set_up_page(request, form, errors, needs_space=needs_space, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))
@@ -148,11 +154,13 @@ async def post_reset(request: Request) -> Response:
     user = await _find_reset_user(request)
     if user is None:
         return _refuse_link(request)
+    shared = services(request)
+    async with shared.database.connection() as connection:
+        context = await list_password_context(connection, user)
     try:
-        check_password(form.text("password"))
+        check_password(form.text("password"), (shared.settings.brand, *context))
     except Invalid as error:
         return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
-    shared = services(request)
     password_hash = await shared.passwords.hash(form.text("password"))
     async with shared.database.transaction() as connection:
         user_id = await links.use_reset_link(connection, request.path_params["token"])
@@ -214,7 +222,7 @@ async def _require_password_accounts(request: Request, visitor: Visitor | None) 
 
 async def _join_with_new_account(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
     """Raise EmailTaken, NotFound."""
-    errors = check_new_account(form)
+    errors = check_new_account(request, form, offer.space_name)
     if errors:
         return _join_page(request, offer, form, errors, status=422)
     shared = services(request)

@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User
 from headwater.spaces.spaces import announce_access
 
 queries = Queries(__name__, "members.sql")
@@ -76,6 +77,14 @@ async def list_members(connection: AsyncConnection, space_id: int) -> list[Membe
 async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
     cursor = connection.cursor(row_factory=class_row(SpaceMembership))
     return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
+
+
+async def list_password_context(connection: AsyncConnection, user: User) -> list[str]:
+    """Return texts whose words don't make a password safer: the user's address and name, and the names of
+    their Spaces.
+    """
+    joined = await list_joined(connection, user.id)
+    return [user.email, user.name, *(membership.name for membership in joined)]
 
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:

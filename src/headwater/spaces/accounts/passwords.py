@@ -6,7 +6,11 @@ Few run at a time, because each needs tens of megabytes and a core, which ingest
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import re
 import unicodedata
+from collections.abc import Iterable
+from importlib.resources import files
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -16,6 +20,11 @@ from headwater.http.errors import Invalid
 
 MIN_LENGTH, MAX_LENGTH = 10, 256
 AT_ONCE = 2
+BREACHED = "breached_passwords.txt"
+"""Written by scripts/refresh_breached_passwords.py."""
+PRODUCT = "headwater"
+_WORD = re.compile(r"[^\W_]{4,}")
+_HASH_DIGITS = 10
 
 
 class Verdict(Struct, frozen=True):
@@ -59,14 +68,40 @@ class Passwords:
         return Verdict(matches=True, rehashed=self._hasher.hash(_normal(password)) if stale else None)
 
 
-def check_password(password: str) -> None:
-    """Raise Invalid unless the password has a permitted length, the only rule."""
+def check_password(password: str, context: Iterable[str]) -> None:
+    """Raise Invalid for a new password of a wrong length, one that is known from breaches, or one that has
+    fewer than MIN_LENGTH characters besides words that an attacker tries first: the product's name and those
+    in `context`, such as the user's address and the Space's name.
+    """
     if len(password) < MIN_LENGTH:
         raise Invalid.of("password", f"must have at least {MIN_LENGTH} characters.")
     if len(password) > MAX_LENGTH:
         raise Invalid.of("password", f"must have at most {MAX_LENGTH} characters.")
     if "\0" in password or any("\ud800" <= char <= "\udfff" for char in password):
         raise Invalid.of("password", "must be text.")
+    if f"\n{hash_breached(password)}\n" in files("headwater.spaces.accounts").joinpath(BREACHED).read_text(
+        encoding="utf-8"
+    ):
+        raise Invalid.of("password", "is known from data breaches. Choose another one.")
+    if len(_without_words(password, context)) < MIN_LENGTH:
+        raise Invalid.of(
+            "password",
+            f"must have at least {MIN_LENGTH} characters besides your name, your address and the names of "
+            "this service and your Spaces.",
+        )
+
+
+def hash_breached(password: str) -> str:
+    """Return the form in which BREACHED has a password, in any case."""
+    return hashlib.sha256(_normal(password.casefold())).hexdigest()[:_HASH_DIGITS]
+
+
+def _without_words(password: str, context: Iterable[str]) -> str:
+    words = {word for text in (PRODUCT, *context) for word in _WORD.findall(text.casefold())}
+    rest = password.casefold()
+    for word in sorted(words, key=len, reverse=True):
+        rest = rest.replace(word, "")
+    return rest
 
 
 def _normal(password: str) -> bytes:
