@@ -100,7 +100,8 @@ def caddy(folder: Path, address: str, upstream: str) -> list[str]:
         pem = certify(folder, host)
         return f"{host} {{\nbind {address}\ntls {pem} {pem}\n"
 
-    main = (deployed / "Caddyfile").read_text().replace(f"{NAME} {{\n", bound(NAME))
+    plain, of_plain, main = (deployed / "Caddyfile").read_text().partition(f"http://{NAME} {{\n")
+    main = plain + of_plain + f"bind {address}\n" + main.replace(f"\n{NAME} {{\n", f"\n{bound(NAME)}")
     shop = bound(SHOP) + (deployed / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
     file = folder / "Caddyfile"
     file.write_text("{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream))

@@ -76,9 +76,27 @@ def test_it_works(proxy: Proxy) -> None:
     assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
     refused = proxy.get(f"{ADDRESS}/elsewhere")
     assert "strict-transport-security" in refused.headers
-    plain = proxy.get(f"http://{NAME}/docs")
-    assert plain.status in {301, 308}
-    assert plain.headers["location"] == f"{ADDRESS}/docs"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs", "/docs/events", "/console", "/console/spaces/1/keys?tab=1", "/login"]
+)
+def test_pages_move_to_https(proxy: Proxy, path: str) -> None:
+    answer = proxy.get(f"http://{NAME}{path}")
+    assert answer.status in {301, 308}
+    assert answer.headers["location"] == f"{ADDRESS}{path}"
+
+
+@pytest.mark.parametrize(
+    "path", ["/public-api/v1/events", "/mcp/1/public-api", "/webhooks/x", "/t", "/t.js", "/downloads/x",
+             "/.well-known/oauth-authorization-server"],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_programs_without_tls_notice(proxy: Proxy, path: str, method: str) -> None:
+    answer = proxy.get(f"http://{NAME}{path}", "--request", method)
+    assert answer.status == 403
+    assert "https" in answer.body
+    assert "location" not in answer.headers
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"])
