@@ -64,12 +64,23 @@ def sending(*messages: dict[str, Any]) -> Answer:
 def test_it_works() -> None:
     assert received(sending(head(SIZED, 202), body(b"queued"))) == (
         b"HTTP/1.1 202 Accepted\r\nx-content-type-options: nosniff\r\n"
-        b"content-length: 6\r\nconnection: close\r\n\r\nqueued"
+        b"content-length: 6\r\ncontent-security-policy: frame-ancestors 'none'\r\n"
+        b"cache-control: no-store\r\nconnection: close\r\n\r\nqueued"
     )
 
 
+def test_an_answer_keeps_its_own_headers() -> None:
+    own = [(b"cache-control", b"max-age=60"), (b"content-security-policy", b"default-src 'none'")]
+    answer = received(sending(head([*SIZED, *own]), body(b"queued")))
+    for name, value in own:
+        assert answer.count(name) == 1
+        assert b"%b: %b\r\n" % (name, value) in answer
+
+
 def test_no_refusal_may_be_taken_for_another_type() -> None:
-    assert exchange.NO_SNIFFING in exchange.final_answer(HTTPStatus.BAD_REQUEST)
+    refusal = exchange.final_answer(HTTPStatus.BAD_REQUEST)
+    for line in (exchange.NO_SNIFFING, *exchange.DEFAULTS.values()):
+        assert b"\r\n%b\r\n" % line in refusal
 
 
 @pytest.mark.parametrize("size", [0, 1, exchange.WRITTEN_APART, exchange.WRITTEN_APART + 1])

@@ -16,7 +16,7 @@ PATH = "/console/static"
 _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
+    "svg": "image/svg+xml; charset=utf-8",
     "tpl": "text/plain; charset=utf-8",
 }
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}

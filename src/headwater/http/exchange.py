@@ -23,6 +23,11 @@ WRITTEN_APART = 64 * 1024
 
 NO_SNIFFING = b"x-content-type-options: nosniff"
 """A header of every answer: browsers must not guess another type."""
+DEFAULTS = {
+    b"content-security-policy": b"content-security-policy: frame-ancestors 'none'",
+    b"cache-control": b"cache-control: no-store",
+}
+"""Lines of answers that don't set these headers: no page may frame them, and no cache keep them."""
 
 _STATUS_LINES = {int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
@@ -64,6 +69,7 @@ def final_answer(status: HTTPStatus) -> bytes:
     lines = [
         _STATUS_LINES[status],
         NO_SNIFFING,
+        *DEFAULTS.values(),
         b"content-type: application/json",
         b"content-length: %d" % len(body),
         *(f"{name.lower()}: {value}".encode() for name, value in headers),
@@ -101,14 +107,16 @@ class Exchange(RequestResponseCycle):
             self.keep_alive = False  # the client decides whether the body follows
         self.waiting_for_100_continue = False
         lines = [_STATUS_LINES[status], NO_SNIFFING]
-        length = None
+        length, defaults = None, DEFAULTS.copy()
         for name, value in headers:
+            defaults.pop(name, None)
             if name == b"connection" and value == b"close":
                 self.keep_alive = False
                 continue
             lines.append(b"%b: %b" % (name, value))
             if name == b"content-length":
                 length = int(value)
+        lines += defaults.values()
         if not self.keep_alive:
             lines.append(b"connection: close")
         self._left = length or 0
