@@ -60,6 +60,7 @@ from headwater.http.answer_counts import keep_publishing
 from headwater.http.compression import COMPRESSED
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
+from headwater.http.refusal_log import keep_logging
 from headwater.http.shared import Shared
 from headwater.intake.ga4.endpoint import ga4_endpoints
 from headwater.intake.inbox.inbox import Inbox
@@ -115,12 +116,14 @@ class Headwater(Struct, frozen=True):
         self.ignored.start()
         self.inbox.start()
         self.hits.start()
-        counting = BackgroundTask(keep_publishing)
+        counting, logging = BackgroundTask(keep_publishing), BackgroundTask(keep_logging)
         counting.start()
+        logging.start()
         try:
             yield
         finally:
             await counting.stop()
+            await logging.stop()
             await self.hits.stop()
             await self.inbox.stop()
             await self.access.stop()

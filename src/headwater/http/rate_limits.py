@@ -17,6 +17,7 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
+from headwater.http.refusal_log import log_refusal
 
 queries = Queries(__name__, "rate_limits.sql")
 
@@ -81,10 +82,14 @@ async def take(connection: AsyncConnection, bucket: str, demands: Iterable[Quota
     cursor = AsyncRawCursor(connection)
     await cursor.execute(statement, [bucket, *columns], prepare=True)
     current_time = time.time()
-    return {
+    quotas = {
         space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, current_time)
         for space_id, allowed, granted, used, minute in await cursor.fetchall()
     }
+    for demand in ordered:
+        if quotas[demand.space_id].granted < demand.cost:
+            log_refusal("rate_limit", space_id=demand.space_id, bucket=bucket)
+    return quotas
 
 
 _TAKE_ONE = queries["take"].format(rows=queries["one"]).as_bytes()

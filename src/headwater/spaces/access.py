@@ -17,6 +17,7 @@ from headwater.database.queries import Queries
 from headwater.http.clients import Networks, client_address
 from headwater.http.errors import Forbidden, Unauthorized
 from headwater.http.rate_limits import RateLimit
+from headwater.http.refusal_log import log_refusal
 from headwater.spaces.credential_cache import CredentialCache
 from headwater.spaces.key_use import KeyUses
 
@@ -48,12 +49,15 @@ class Caller:
         return replace(self, elsewhere=address or "an unknown address")
 
     def refusal(self, scope: str) -> Forbidden | None:
-        """Return None for a key with `scope`, used from where it may be."""
+        """Return None for a key with `scope`, used from where it may be. A refusal is logged."""
         if self.elsewhere is not None:
+            log_refusal("key_elsewhere", self.elsewhere, space_id=self.space_id, key_id=self.key_id)
             return Forbidden(f"The API key is not allowed from {self.elsewhere}.")
         if not self.active:
+            log_refusal("space_inactive", space_id=self.space_id)
             return Forbidden("The Space's subscription is inactive.")
         if scope not in self.scopes:
+            log_refusal("scope_missing", space_id=self.space_id, key_id=self.key_id)
             return Forbidden(f"The API key lacks the scope {scope}.")
         return None
 
@@ -75,17 +79,23 @@ class KeyCache(CredentialCache[bytes, Caller]):
         """Return the caller of an ASGI scope. Raises Unauthorized, or one of UNAVAILABLE."""
         key = _bearer(authorization)
         if key is None:
+            self._log("key_missing", request)
             raise Unauthorized
         caller = await self.find(hashlib.sha256(key).digest())
         if caller is None:
+            self._log("key_unknown", request)
             raise Unauthorized
         if caller.expires_at <= time.time():
+            self._log("key_expired", request, space_id=caller.space_id, key_id=caller.key_id)
             raise Unauthorized("The API key has expired.")
         if caller.addresses:
             caller = caller.locate(client_address(request, self._trusted))
         if caller.elsewhere is None:
             self._record_use(caller)
         return caller
+
+    def _log(self, reason: str, request: Any, **ids: int) -> None:
+        log_refusal(reason, client_address(request, self._trusted), **ids)
 
     def limit(self, caller: Caller, limit: RateLimit) -> int:
         return limit.for_space(caller.limits, self._factor)

@@ -5,6 +5,7 @@ process: it need not be exact.
 from __future__ import annotations
 
 from headwater.http.errors import RateLimited
+from headwater.http.refusal_log import log_refusal
 from headwater.intake.tracker.browser_reports import MAX_ITEMS
 
 SHARES_PER_LIMIT = 10
@@ -29,5 +30,6 @@ class Shares:
             key = (space_id, "")
         used = self._used.get(key, 0)
         if used + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
+            log_refusal("sender_limit", sender, space_id=space_id)
             raise RateLimited(MINUTE - int(current_time % MINUTE))
         self._used[key] = used + items

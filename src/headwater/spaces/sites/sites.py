@@ -23,6 +23,7 @@ from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, Unauthorized, require_found
 from headwater.http.rate_limits import RateLimit
+from headwater.http.refusal_log import log_refusal
 from headwater.spaces.access import Caller
 from headwater.spaces.credential_cache import CredentialCache
 from headwater.spaces.encryption import Unsealable, seal, unseal
@@ -208,6 +209,7 @@ class SiteCache(CredentialCache[str, ActiveSite]):
         """Raises Unauthorized, or one of UNAVAILABLE."""
         site = await self.find(key) if _KEY.fullmatch(key) else None
         if site is None:
+            log_refusal("site_key_unknown")
             raise Unauthorized("Unknown or revoked site key.")
         return site
 
