@@ -18,7 +18,7 @@ from headwater.spaces.accounts.roles import Permission, Role
 from tests.console.browsing import Browser, without_tokens
 from tests.console.conftest import Person
 from tests.support.factories import Stage
-from tests.support.factors import CONFIRM, age_factor, enrol
+from tests.support.factors import CONFIRM, age_factor, age_login, enrol
 from tests.support.sites import make_site
 from tests.support.trained_models import plant_trained_model
 from tests.support.two_spaces import tenant_tables
@@ -300,19 +300,22 @@ DANGEROUS = {
     "/spend/connections/connect/{platform}", "/spend/connections/{connection_id}/settings",
     "/orders/webhooks/{webhook_id}/secret",
 }  # fmt: skip
-"""The actions that ask for a fresh second factor."""
+"""The actions that ask for a fresh second factor or password."""
 
 
 def test_dangerous_actions(
     owner: Person, connection: psycopg.Connection, filled: Callable[[str], str], space_id: int
 ) -> None:
-    """They ask users who have a factor, with a good form, if it was not used for ten minutes."""
+    """They ask for the factor or, without one, the password, with a good form, ten minutes after the last."""
 
     def asked(ends: Iterable[str]) -> set[str]:
         answers = {end: post(owner, space_id, end, filled(end)) for end in ends}
         return {end for end, one in answers.items() if one.headers.get("location", "").startswith(CONFIRM)}
 
-    assert asked(DANGEROUS) == set(), "without a factor"
+    assert asked(DANGEROUS) == set(), "after a fresh login"
+    age_login(connection, owner.user.id)
+    assert asked(DANGEROUS) == DANGEROUS
+    age_login(connection, owner.user.id, minutes=-11)
     enrol(owner.browser)
     assert asked(DANGEROUS) == set(), "with a fresh one"
     age_factor(connection, owner.user.id)

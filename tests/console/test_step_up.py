@@ -1,4 +1,6 @@
-"""Dangerous actions ask for a fresh second factor. test_roles_and_spaces.py lists them."""
+"""Dangerous actions ask for a fresh second factor or, without one, for the password. test_roles_and_spaces.py
+lists them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,12 @@ import psycopg
 import pytest
 
 from headwater.spaces.accounts.roles import Role
+from tests.console.browsing import Browser
 from tests.console.conftest import Person
-from tests.support.factors import CONFIRM, App, age_factor, enrol, forget_used_codes
+from tests.support.accounts import PASSWORD
+from tests.support.factors import CONFIRM, PAGE, App, age_factor, age_login, enrol, forget_used_codes
+
+ACCOUNT = "/console/account"
 
 
 @pytest.fixture
@@ -68,3 +74,72 @@ def test_another_members_factor_does_not_count(
     page = f"/console/spaces/{space_id}/keys"
     assert "Your new key" in owner.browser.fill(page, f"{page}/create", name="Shop").text
     assert "Your new key" in other.browser.fill(page, f"{page}/create", name="Shop").text
+
+
+@pytest.mark.parametrize("path", [PAGE, f"{ACCOUNT}/passkeys"])
+def test_a_first_factor_needs_the_password(owner: Person, connection: psycopg.Connection, path: str) -> None:
+    age_login(connection, owner.user.id)
+    asked = owner.browser.get(path)
+    assert (asked.url.path, asked.url.params["next"]) == (CONFIRM, path)
+    here = f"{CONFIRM}?next={path}"
+    assert owner.browser.fill(here, CONFIRM, code="wrong password").status_code == 422
+    assert owner.browser.get(path).url.path == CONFIRM
+    assert owner.browser.fill(here, CONFIRM, code=PASSWORD).url.path == path
+    age_login(connection, owner.user.id)
+    assert owner.browser.get(path).url.path == CONFIRM
+
+
+def test_a_code_typed_too_late_adds_no_factor(owner: Person, connection: psycopg.Connection) -> None:
+    form = owner.browser.form(PAGE, PAGE)
+    age_login(connection, owner.user.id)
+    assert owner.browser.send(form, code="000000").url.path == CONFIRM
+
+
+def test_the_password_for_a_dangerous_action(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    page = f"/console/spaces/{space_id}/keys"
+    age_login(connection, owner.user.id)
+    asked = owner.browser.fill(page, f"{page}/create", name="Shop")
+    assert (asked.url.path, asked.url.params["next"]) == (CONFIRM, f"{page}?again")
+    assert count_keys(connection, space_id) == 0
+    here = f"{asked.url.path}?{asked.url.query.decode()}"
+    assert owner.browser.fill(here, CONFIRM, code=PASSWORD).url.path == page
+    assert "Your new key" in owner.browser.fill(page, f"{page}/create", name="Shop").text
+
+
+@pytest.mark.parametrize("action", ["close", "close-all"])
+def test_ending_sessions_needs_the_password(
+    owner: Person, connection: psycopg.Connection, new_browser: Callable[[], Browser], action: str
+) -> None:
+    other = new_browser()
+    other.log_in(owner.user)
+    age_login(connection, owner.user.id)
+    asked = owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/{action}")
+    assert asked.url.path == CONFIRM
+    assert other.get(ACCOUNT).url.path == ACCOUNT
+    owner.browser.fill(CONFIRM, CONFIRM, code=PASSWORD)
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/{action}")
+    assert other.get(ACCOUNT).url.path == "/login"
+
+
+def test_the_password_cannot_be_guessed(owner: Person, connection: psycopg.Connection) -> None:
+    age_login(connection, owner.user.id)
+    form = owner.browser.form(CONFIRM, CONFIRM)
+    answers = [owner.browser.send(form, code="wrong password") for _ in range(12)]
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["retry-after"]
+
+
+def test_a_provider_session_without_a_factor_is_not_asked(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    connection.execute(
+        "INSERT INTO sso_providers (name, issuer, client_id, settings) VALUES ('p', 'i', 'c', '{}')"
+    )
+    connection.execute("UPDATE sessions SET provider = 'p' WHERE user_id = %s", [owner.user.id])
+    age_login(connection, owner.user.id)
+    page = f"/console/spaces/{space_id}/keys"
+    made = owner.browser.fill(page, f"{page}/create", name="Shop")
+    connection.execute("DELETE FROM sso_providers WHERE name = 'p'")
+    assert "Your new key" in made.text

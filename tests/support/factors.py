@@ -57,6 +57,15 @@ def forget_used_codes(connection: psycopg.Connection, user_id: int) -> None:
     connection.execute("UPDATE totp_factors SET last_step = 0 WHERE user_id = %s", [user_id])
 
 
+def age_login(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
+    """Make the password of every session this old."""
+    connection.execute(
+        "UPDATE sessions SET created_at = created_at - make_interval(mins => %(minutes)s),"
+        " password_at = password_at - make_interval(mins => %(minutes)s) WHERE user_id = %(user)s",
+        {"minutes": minutes, "user": user_id},
+    )
+
+
 def age_factor(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
     """Make the second factor of every session this old."""
     connection.execute(

@@ -9,20 +9,28 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.audited import change_account
+from headwater.console.factor_pages.code_check import describe_refusal, mark_refused
+from headwater.console.factor_pages.password_check import check_current_password
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
-from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session, load_login_ways
-from headwater.console.pages import redirect, render, wait_text
-from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, require_visitor
+from headwater.console.login import begin_session, load_login_ways
+from headwater.console.pages import redirect, render
+from headwater.console.visitor import (
+    LOGIN,
+    Visitor,
+    delete_cookie,
+    log_in,
+    require_fresh_factor,
+    require_visitor,
+)
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Forbidden, Invalid
-from headwater.spaces.accounts.attempts import give_back, take_attempt
 from headwater.spaces.accounts.members import list_password_context
 from headwater.spaces.accounts.passwords import check_password
 from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
 from headwater.spaces.accounts.tokens import list_own_tokens
 from headwater.spaces.accounts.users import change_name, change_password, fetch_user
-from headwater.spaces.factors.factors import count_recovery_codes, has_authenticator
+from headwater.spaces.factors.factors import FactorRefused, count_recovery_codes, has_authenticator
 from headwater.spaces.factors.passkeys import find_relying_party, list_passkeys
 
 PATH = "/console/account"
@@ -50,22 +58,12 @@ async def post_password(request: Request) -> Response:
     async with shared.database.connection() as connection:
         if not (await load_login_ways(connection)).takes_password(visitor.user.id):
             raise Forbidden("This account logs in with single sign-on, without a password.")
-    subject = visitor.user.email
-    async with shared.database.transaction() as connection:
-        is_allowed = await take_attempt(
-            connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
-        )
-    if not is_allowed.admitted:
-        wait = f"Too many attempts. Try again in {wait_text(is_allowed.retry_after)}."
-        page = await _page(request, visitor, {"current": [wait]}, status=429)
-        page.headers["Retry-After"] = str(is_allowed.retry_after)
-        return page
-    verdict = await shared.passwords.verify(visitor.user.password_hash, form.text("current"))
-    if not verdict.matches:
-        wrong: Errors = {"current": ["Wrong password."]}
-        return await _page(request, visitor, wrong, status=422)
+    try:
+        await check_current_password(request, visitor.user, form.text("current"))
+    except FactorRefused as refused:
+        page = await _page(request, visitor, {"current": [describe_refusal(refused)]})
+        return mark_refused(page, refused)
     async with shared.database.connection() as connection:
-        await give_back(connection, "login to", subject)
         context = await list_password_context(connection, visitor.user)
     try:
         check_password(form.text("password"), (shared.settings.brand, *context))
@@ -86,6 +84,7 @@ async def post_password(request: Request) -> Response:
 
 async def post_close(request: Request) -> Response:
     visitor, form = await _read(request, "close session")
+    require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "session") as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
     return redirect(request, PATH, FlashMessage.SESSION_CLOSED)
@@ -93,6 +92,7 @@ async def post_close(request: Request) -> Response:
 
 async def post_close_all(request: Request) -> Response:
     visitor, _ = await _read(request, "close sessions")
+    require_fresh_factor(request, visitor)
     async with change_account(request, visitor.user.id, "session") as connection:
         await close_sessions(connection, visitor.user.id)
     response = redirect(request, LOGIN, FlashMessage.LOGGED_OUT_EVERYWHERE)

@@ -20,7 +20,7 @@ from starlette.requests import Request
 
 from headwater.endpoints.services import services
 from headwater.http.bodies import read_body
-from headwater.http.errors import Errors, Forbidden, Invalid, plain
+from headwater.http.errors import Errors, FormRefused, Invalid, plain
 from headwater.spaces.accounts.attempts import take_attempt
 
 MAX_FORM = 256 * 1024
@@ -80,12 +80,12 @@ def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
     try:
         token = bytes.fromhex(posted.text(TOKEN))
     except ValueError:
-        raise Forbidden(_STALE) from None
+        raise FormRefused(_STALE) from None
     if len(token) != 2 * _DIGEST_BYTES:
-        raise Forbidden(_STALE)
+        raise FormRefused(_STALE)
     digest = _masked(token[_DIGEST_BYTES:], token[:_DIGEST_BYTES])
     if not hmac.compare_digest(digest, _form_digest(key, form)):
-        raise Forbidden(_STALE)
+        raise FormRefused(_STALE)
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
@@ -95,7 +95,7 @@ def once_token(key: bytes, form: str, bound: str = "") -> str:
 
 
 async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
-    """Raise Forbidden for a form from another site or visitor, Invalid for a malformed one."""
+    """Raise FormRefused for a form from another site or visitor, Invalid for a malformed one."""
     posted = await _read(request)
     _check_token(posted, key, form)
     return posted
@@ -109,24 +109,24 @@ async def read_form_once(request: Request, key: bytes, form: str, bound: str = "
 
 
 def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> None:
-    """Raise Forbidden without a valid, unexpired `once_token`."""
+    """Raise FormRefused without a valid, unexpired `once_token`."""
     stamp, _, signature = posted.text(TOKEN).rpartition(".")
     expected = _sign_once(key, form, bound, stamp)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
-        raise Forbidden(_STALE)
+        raise FormRefused(_STALE)
     if time.time() - int(stamp.partition(".")[0]) > ONCE_SECONDS:
-        raise Forbidden(_STALE)
+        raise FormRefused(_STALE)
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
-    """Use up a `once_token` in this transaction. Raise Forbidden for a used one."""
+    """Use up a `once_token` in this transaction. Raise FormRefused for a used one."""
     is_fresh = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not is_fresh.admitted:
-        raise Forbidden(_STALE)
+        raise FormRefused(_STALE)
 
 
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
-    """Read at most `limit` bytes, with files decoded to text. Raise Forbidden, Invalid."""
+    """Read at most `limit` bytes, with files decoded to text. Raise FormRefused, Invalid."""
     is_multipart = _kind(request) == "multipart/form-data"
     posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
     _check_token(posted, key, form)
@@ -183,26 +183,26 @@ def _checked(pairs: Sequence[tuple[str, str]]) -> PostedForm:
 
 
 def refuse_foreign(request: Request) -> None:
-    """Raise Forbidden for a form sent by another site.
+    """Raise FormRefused for a form sent by another site.
 
     Pages without a referrer post `Origin: null`. On https browsers then send Sec-Fetch-Site; on plain http
     only the token protects.
     """
     site = request.headers.get("sec-fetch-site")
     if site not in (None, "same-origin", "none"):
-        raise Forbidden("The form was sent from another site.")
+        raise FormRefused("The form was sent from another site.")
     shared = services(request)
     origin = request.headers.get("origin")
     if origin is None:
         return
     if origin == "null":
         if site is None and shared.base_url.startswith("https://"):
-            raise Forbidden("The browser did not report which site sent the form.")
+            raise FormRefused("The browser did not report which site sent the form.")
         return
     base_url = shared.settings.base_url
     same = origin == base_url if base_url else _parse_host(origin) == request.headers.get("host")
     if not same:
-        raise Forbidden(f"The form was sent from another site than {base_url or 'this one'}.")
+        raise FormRefused(f"The form was sent from another site than {base_url or 'this one'}.")
 
 
 def _parse_host(origin: str) -> str:

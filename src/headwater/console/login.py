@@ -34,6 +34,7 @@ from headwater.console.visitor import (
 )
 from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
+from headwater.http.refusal_log import disguise, log_refusal
 from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import PASSWORD, ProviderSession, close_session, open_session
 from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
@@ -97,11 +98,12 @@ async def post_login(request: Request) -> Response:
     next_path = local_path(form.text("next"))
     address = address_subject(client_address(request.scope, shared.settings.trusted_proxies))
     account = form.text("email").strip().lower()
-    subject = _account_subject(request, account)
+    subject = account_subject(request, account)
     async with shared.database.transaction() as connection:
         is_allowed = await _count_attempt(connection, address, subject)
         ways = await load_login_ways(connection)
     if not is_allowed.admitted:
+        log_refusal("login_limit", address)
         wait = f"Too many attempts to log in. Try again in {wait_text(is_allowed.retry_after)}."
         response = _page(request, ways, next_path, form, wait, status=429)
         response.headers["Retry-After"] = str(is_allowed.retry_after)
@@ -112,8 +114,10 @@ async def post_login(request: Request) -> Response:
     stored = user.password_hash if user is not None and usable else None
     verdict = await shared.passwords.verify(stored, form.text("password"))
     if user is None or not verdict.matches:
-        if user is not None:
-            await _note_failure(request, user)
+        # The same work for an unknown account, whose time must not show that there is none.
+        await _note_failure(request, user)
+        user_id = 0 if user is None else user.id
+        log_refusal("login_refused", address, account=disguise(account), user_id=user_id)
         return _page(request, ways, next_path, form, ways.wrong, status=422)
     async with shared.database.transaction() as connection:
         await give_back(connection, "login from", address)
@@ -155,11 +159,11 @@ async def begin_session(
     return token
 
 
-async def _note_failure(request: Request, user: User) -> None:
-    """Record a refused password. The limit of attempts limits the entries."""
+async def _note_failure(request: Request, user: User | None) -> None:
+    """Record a refused login. The limit of attempts limits the entries."""
     async with services(request).database.transaction() as connection:
         change = AuditChange("session", after={"refused": "password"})
-        await add_entry(connection, make_action(request, user.id), [change])
+        await add_entry(connection, make_action(request, None if user is None else user.id), [change])
 
 
 def describe_device(user_agent: str) -> str:
@@ -168,7 +172,7 @@ def describe_device(user_agent: str) -> str:
     return f"{browser} on {parsed.os.family}" if parsed.os else browser
 
 
-def _account_subject(request: Request, account: str) -> Subject:
+def account_subject(request: Request, account: str) -> Subject:
     """Give a browser that has logged in before its own count, so failures elsewhere don't lock it out."""
     browser = known_browser(request, account)
     return ("login to", account) if browser is None else ("login by", browser)

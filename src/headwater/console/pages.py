@@ -34,8 +34,10 @@ from headwater.console.visitor import (
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.endpoints.services import Services, provide, services
-from headwater.http.errors import Invalid, NotFound, Problem, Unavailable, plain
+from headwater.http.clients import client_address
+from headwater.http.errors import FormRefused, Invalid, NotFound, Problem, Unavailable, plain
 from headwater.http.inputs.pagination import CURSOR, FOREIGN_CURSOR
+from headwater.http.refusal_log import log_refusal
 
 _TITLES = {
     403: "This is not allowed",
@@ -243,6 +245,8 @@ async def _see_other(request: Request, error: Exception) -> Response:
 async def show_problem(request: Request, error: Exception) -> Response:
     """Return a page, or JSON for a program. The page head shows the visitor's name if it can be read."""
     problem = _problem(error)
+    if problem.status == 403:
+        _log_refusal(request, problem)
     if _is_program(request):
         return Response(problem.body(), problem.status, problem.headers, "application/json")
     if problem.status < 500:
@@ -259,6 +263,20 @@ async def show_problem(request: Request, error: Exception) -> Response:
     )
     response.headers.update(problem.headers)
     return response
+
+
+def _log_refusal(request: Request, problem: Problem) -> None:
+    """Log a refused form with its sender, and a refused permission with its user."""
+    visitor = getattr(request.state, "visitor", None)
+    inside = getattr(request.state, "inside", None)
+    ids: dict[str, int] = {} if visitor is None else {"user_id": visitor.user.id}
+    if inside is not None:
+        ids["space_id"] = inside.space.id
+    if not isinstance(problem, FormRefused):
+        log_refusal("permission_missing", **ids)
+        return
+    trusted = services(request).settings.trusted_proxies
+    log_refusal("form_refused", client_address(request.scope, trusted), **ids)
 
 
 def _title(request: Request, status: int) -> str:

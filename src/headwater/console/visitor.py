@@ -38,7 +38,7 @@ FACTOR = f"{LOGIN}/factor"
 PASSKEY = f"{LOGIN}/passkey"
 """Logs in with a passkey."""
 CONFIRM = f"{HOME}/account/confirm"
-"""Asks for a second factor in a session."""
+"""Asks for a second factor, or the password, in a session."""
 AUTHENTICATOR = f"{HOME}/account/authenticator"
 """Sets up a second factor."""
 MAX_NEXT = 16 * 1024
@@ -109,10 +109,10 @@ async def require_visitor(request: Request) -> Visitor:
 
 
 def require_fresh_factor(request: Request, visitor: Visitor) -> None:
-    """Raise SeeOther to the page that asks for the user's second factor, unless it was used recently. Users
-    without one pass.
+    """Raise SeeOther to the page that asks for the user's second factor or, without one, for the password,
+    unless it was used recently.
     """
-    if visitor.session.has_factor and not visitor.session.is_fresh:
+    if not visitor.session.is_fresh:
         raise _leading_back(request, CONFIRM)
 
 

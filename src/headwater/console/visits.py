@@ -115,7 +115,7 @@ class SentForm(Struct, frozen=True):
     lock: Lock | None = None
     """Lock taken on the Space before reading the visitor's role."""
     is_dangerous: bool = False
-    """Whether users with a second factor need a fresh one."""
+    """Whether users need a fresh second factor or, without one, to have entered their password recently."""
     changes: Sequence[Kind] = ()
     """What the audit log compares before and after. Actions note changes of other records themselves."""
 

@@ -69,6 +69,10 @@ class Forbidden(Problem):
         super().__init__(message, 403)
 
 
+class FormRefused(Forbidden):
+    """403: a form that is not from our own page, or too old."""
+
+
 class NotFound(Problem):
     """404: no such id in this Space. It takes no id, so an id of another Space and an unknown one get the
     same bytes.

@@ -12,6 +12,7 @@ from headwater.console.audited import make_action
 from headwater.console.known_browsers import known_browser
 from headwater.console.pages import render, wait_text
 from headwater.endpoints.services import services
+from headwater.http.refusal_log import log_refusal
 from headwater.spaces.accounts.attempts import give_back, take_attempt
 from headwater.spaces.accounts.users import User
 from headwater.spaces.audit.entries import AuditChange, add_entry
@@ -21,6 +22,7 @@ FAILURES = 10
 WINDOW_SECONDS = 60 * 60
 MESSAGES = {
     FactorReason.WRONG: "The code is wrong. Check the clock of your phone.",
+    FactorReason.WRONG_PASSWORD: "Wrong password.",
     FactorReason.USED_BEFORE: "The code was used before. Wait for the next one.",
     FactorReason.SECRET_UNREADABLE: (
         "The installation's secret key has changed, so codes can't be checked. Use a recovery code."
@@ -45,6 +47,7 @@ async def check_code(request: Request, user: User, text: str) -> None:
     async with shared.database.transaction() as connection:
         allowed = await take_attempt(connection, *subject, FAILURES, WINDOW_SECONDS, slowing=True)
     if not allowed.admitted:
+        log_refusal("login_limit", user_id=user.id)
         raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
     try:
         async with shared.database.transaction() as connection:
@@ -64,10 +67,20 @@ def ask_factor(
     """Show a form. `values` are its `action`, `proof` (the token), `next` and `passkey`, the offer."""
     if refused is None:
         return render(request, template, **values)
-    if refused.reason is not FactorReason.TOO_MANY_ATTEMPTS:
-        errors = {"code": [MESSAGES[refused.reason]]}
-        return render(request, template, status=422, errors=errors, **values)
-    wait = f"Too many attempts. Try again in {wait_text(refused.retry_after)}."
-    response = render(request, template, status=429, errors={"code": [wait]}, **values)
-    response.headers["Retry-After"] = str(refused.retry_after)
+    errors = {"code": [describe_refusal(refused)]}
+    return mark_refused(render(request, template, errors=errors, **values), refused)
+
+
+def describe_refusal(refused: FactorRefused) -> str:
+    if refused.reason is FactorReason.TOO_MANY_ATTEMPTS:
+        return f"Too many attempts. Try again in {wait_text(refused.retry_after)}."
+    return MESSAGES[refused.reason]
+
+
+def mark_refused(response: Response, refused: FactorRefused) -> Response:
+    """Give a page the status of a refusal."""
+    response.status_code = 422
+    if refused.reason is FactorReason.TOO_MANY_ATTEMPTS:
+        response.status_code = 429
+        response.headers["Retry-After"] = str(refused.retry_after)
     return response

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from headwater.console.forms import PostedForm
 from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
+from headwater.http.refusal_log import log_refusal
 from headwater.spaces.accounts.attempts import give_back, take_attempt
 from headwater.spaces.factors.factors import FactorReason, FactorRefused
 from headwater.spaces.factors.passkeys import (
@@ -64,6 +65,7 @@ async def check_passkey(request: Request, form: PostedForm, form_key: bytes, use
     async with shared.database.transaction() as connection:
         allowed = await take_attempt(connection, "passkey from", address, ATTEMPTS, WINDOW_SECONDS)
     if not allowed.admitted:
+        log_refusal("login_limit", address)
         raise FactorRefused(FactorReason.TOO_MANY_ATTEMPTS, allowed.retry_after)
     await use_challenge(request, state.challenge)
     try:

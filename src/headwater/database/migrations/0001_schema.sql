@@ -284,7 +284,9 @@ CREATE TABLE sessions (
     -- Encrypted; sent back to the provider at the logout.
     id_token bytea,
     -- When a second factor was last used in it.
-    factor_at timestamptz
+    factor_at timestamptz,
+    -- When the password was entered again in it.
+    password_at timestamptz
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 

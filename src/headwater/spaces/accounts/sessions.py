@@ -21,7 +21,7 @@ LIFETIME = timedelta(days=30)
 IDLE = timedelta(days=7)
 MAX_DEVICE = 80
 FRESH = timedelta(minutes=10)
-"""How long a second factor counts for dangerous actions."""
+"""How long a second factor or a password counts for dangerous actions."""
 
 
 class Session(Struct, frozen=True):
@@ -36,6 +36,8 @@ class Session(Struct, frozen=True):
     """When a second factor was last used in it."""
     has_factor: bool
     """Whether the user has a second factor."""
+    password_at: datetime
+    """When the password was last entered in it, or when it began."""
 
     @property
     def is_proven(self) -> bool:
@@ -44,7 +46,13 @@ class Session(Struct, frozen=True):
 
     @property
     def is_fresh(self) -> bool:
-        return self.factor_at is not None and datetime.now(UTC) - self.factor_at < FRESH
+        """Return whether the user has shown a second factor or, without one, the password in the last
+        minutes. Single sign-on without a factor counts as it is, because only the provider could ask again.
+        """
+        if not self.has_factor and (self.by_provider or self.user.password_hash is None):
+            return True
+        shown_at = self.factor_at if self.has_factor else self.password_at
+        return shown_at is not None and datetime.now(UTC) - shown_at < FRESH
 
 
 class ProviderSession(Struct, frozen=True):
@@ -100,7 +108,7 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
     row = await fetch_optional(cursor, queries["fetch"], values)
     if row is None:
         return None
-    names = ("by_provider", "factor_at", "has_factor")
+    names = ("by_provider", "factor_at", "has_factor", "password_at")
     session_id, opened_at, *proof = (row.pop(name) for name in ("session_id", "opened_at", *names))
     return Session(session_id, User(**row), _csrf_key(token), opened_at, *proof)
 
@@ -121,6 +129,11 @@ async def close_session(connection: AsyncConnection, user_id: int, session_id: i
 async def note_factor(connection: AsyncConnection, token: str, moment: datetime) -> None:
     """Record when a second factor was used in the session of this token."""
     await connection.execute(queries["note_factor"], {"token_hash": hash_secret(token), "moment": moment})
+
+
+async def note_password(connection: AsyncConnection, session_id: int) -> None:
+    """Record that the password was entered again in this session."""
+    await connection.execute(queries["note_password"], {"session_id": session_id})
 
 
 async def close_other_sessions(connection: AsyncConnection, user_id: int, session_id: int) -> None:

@@ -14,6 +14,7 @@ WITH seen AS (
 )
 SELECT s.id AS session_id, s.created_at AS opened_at,
        s.provider IS NOT NULL AS by_provider, s.factor_at, f.has_factor,
+       coalesce(s.password_at, s.created_at) AS password_at,
        u.id, u.email, u.name, u.created_at, u.disabled_at, u.password_hash
 FROM sessions s
 JOIN users u ON u.id = s.user_id
@@ -36,6 +37,9 @@ RETURNING provider, provider_session, id_token;
 
 -- name: note_factor
 UPDATE sessions SET factor_at = %(moment)s WHERE token_hash = %(token_hash)s;
+
+-- name: note_password
+UPDATE sessions SET password_at = now() WHERE id = %(session_id)s;
 
 -- name: close_others
 DELETE FROM sessions WHERE user_id = %(user_id)s AND id <> %(session_id)s;

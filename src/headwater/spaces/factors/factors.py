@@ -28,6 +28,7 @@ class FactorReason(StrEnum):
     """The reason why a code or passkey is refused."""
 
     WRONG = "wrong"
+    WRONG_PASSWORD = "wrong_password"  # noqa: S105
     USED_BEFORE = "used_before"
     SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105
     TOO_MANY_ATTEMPTS = "too_many_attempts"
