@@ -174,6 +174,7 @@ def test_assets_are_kept_for_good(browser: Browser) -> None:
         asset = browser.get(address)
         assert asset.status_code == 200
         assert "immutable" in asset.headers["cache-control"]
+        assert asset.headers["content-type"].endswith("; charset=utf-8")
         assert asset.headers["x-content-type-options"] == "nosniff"
         assert "url(" not in asset.text
         assert "http" not in asset.text.replace("plain http from", "")

@@ -22,7 +22,7 @@ _repeated: dict[tuple[tuple[str, str | int], ...], int] = {}
 _OTHERS = (("reason", "others"),)
 
 
-def log_refusal(reason: str, address: str | None = None, **ids: str | int) -> None:
+def log_refusal(reason: str, address: str | None = None, /, **ids: str | int) -> None:
     """Log a refusal, or count it. `ids` are of a Space, key, user or limit, and without personal data."""
     kind = (("reason", reason), *sorted(ids.items()))
     if kind in _repeated:
