@@ -180,7 +180,7 @@ def _services(
         keys=KeyCache(database, settings.rate_limit_factor, settings.trusted_proxies),
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
-        sealing_key=derive_key(secret),
+        sealing_key=derive_key(secret, settings.former_secret_key),
         egress=Egress(
             forwarding_origins.list_operator_hosts(settings) | spend_origins.list_operator_hosts(settings)
         ),

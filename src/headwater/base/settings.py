@@ -60,6 +60,8 @@ class Settings:
     """Public origin of the service; None derives it from host and port."""
     secret_key: str | None = None
     """Signs cursors and links; None uses the secret created with the database."""
+    former_secret_key: str | None = None
+    """Still decrypts stored secrets while they are encrypted again with a new key."""
     storage_url: str | None = None
     """Object store URL for exports: s3://, gs://, az:// or file://. None uses a folder in `data_dir`."""
     backup_dir: Path | None = None
@@ -321,6 +323,7 @@ READERS = {
     "data_dir": Path,
     "base_url": _base_url,
     "secret_key": _secret_key,
+    "former_secret_key": _secret_key,
     "storage_url": _storage_url,
     "backup_dir": Path,
     "watched_dir": Path,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec import Struct
 
 NONCE_BYTES = 12
+KEY_BYTES = 32
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 T = TypeVar("T", bound=Struct)
@@ -25,26 +27,51 @@ class Unsealable(Exception):
     """The secret cannot be decrypted with this key: the installation's secret has changed."""
 
 
-def derive_key(installation_secret: str) -> bytes:
-    """Return the 256-bit key for all stored secrets, whose purpose is part of `bound_to`. The label names
-    only the first purpose, but changing it would invalidate every stored secret.
+class SealedColumn(Struct, frozen=True):
+    """A column of encrypted secrets, and the columns that name the row which `bind` binds each to."""
+
+    table: str
+    column: str
+    keys: tuple[str, ...]
+    bind: Callable[..., bytes]
+
+
+def derive_key(installation_secret: str, former_secret: str | None = None) -> bytes:
+    """Return the 256-bit key for all stored secrets, whose purpose is part of `bound_to`; behind it that of a
+    former secret, which only decrypts. The label names only the first purpose, but changing it would
+    invalidate every stored secret.
     """
-    kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
-    return kdf.derive(installation_secret.encode())
+    keys = b""
+    for secret in (installation_secret, former_secret):
+        if secret is not None:
+            kdf = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"headwater webhook secrets")
+            keys += kdf.derive(secret.encode())
+    return keys
 
 
 def seal(key: bytes, secret: str, bound_to: bytes) -> bytes:
     """Encrypt a secret; `bound_to` names its row."""
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, secret.encode(), bound_to)
+    return nonce + AESGCM(key[:KEY_BYTES]).encrypt(nonce, secret.encode(), bound_to)
 
 
 def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
     nonce, ciphertext = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+    for start in range(0, len(key), KEY_BYTES):
+        try:
+            return AESGCM(key[start : start + KEY_BYTES]).decrypt(nonce, ciphertext, bound_to)
+        except InvalidTag:
+            continue
+    raise Unsealable
+
+
+def reseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes | None:
+    """Encrypt a secret of a former key again; None if it is under the current one. Raise Unsealable."""
     try:
-        return AESGCM(key).decrypt(nonce, ciphertext, bound_to)
-    except InvalidTag:
-        raise Unsealable from None
+        unseal(key[:KEY_BYTES], sealed, bound_to)
+    except Unsealable:
+        return seal(key, unseal(key, sealed, bound_to).decode(), bound_to)
+    return None
 
 
 def seal_values(key: bytes, values: dict[str, str], bound_to: bytes) -> bytes | None:

@@ -19,7 +19,7 @@ from headwater.base.egress.client import LONGEST_URL
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.emails import MOST_DELIVERABLE, parse_written_email
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import KEY_BYTES, SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.locks import lock_space
 
 queries = Queries(__name__, "channels.sql")
@@ -159,7 +159,7 @@ async def note_result(
 def mail_token(key: bytes, space_id: int, channel_id: int) -> str:
     """Sign the link that confirms or stops mail."""
     name = f"{space_id}.{channel_id}"
-    signature = hmac.digest(key, b"mail channel " + name.encode(), "sha256")[:24]
+    signature = hmac.digest(key[:KEY_BYTES], b"mail channel " + name.encode(), "sha256")[:24]
     return f"{name}.{base64.urlsafe_b64encode(signature).decode()}"
 
 
@@ -231,3 +231,6 @@ def _row(space_id: int, channel_id: int) -> bytes:
 
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+SEALED = SealedColumn("channels", "secret", ("space_id", "id"), _row)

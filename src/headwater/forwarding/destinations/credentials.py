@@ -7,7 +7,7 @@ import msgspec
 
 from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.platform import Platform
-from headwater.spaces.encryption import seal_values, unseal_values
+from headwater.spaces.encryption import SealedColumn, seal_values, unseal_values
 
 
 @dataclass(frozen=True)
@@ -52,3 +52,6 @@ def unseal_destination(
 
 def _row(space_id: int, destination_id: int) -> bytes:
     return b"destination %d of space %d" % (destination_id, space_id)
+
+
+SEALED = SealedColumn("destinations", "secrets", ("space_id", "id"), _row)

@@ -15,7 +15,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.inputs import WatchedFileValues, read_change
-from headwater.spaces.encryption import Unsealable, seal_values, unseal_values
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal_values, unseal_values
 from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "watched_files.sql")
@@ -168,3 +168,8 @@ async def _put_secrets(
     sealed = seal_values(key, secrets, _seal_label(row))
     values = {**_bound(row), "secrets": sealed, "names": sorted(secrets)}
     await connection.execute(queries["put_secrets"], values)
+
+
+SEALED = SealedColumn(
+    "watched_files", "secrets", ("space_id", "id"), lambda *row: _seal_label(AccountKey(*row))
+)

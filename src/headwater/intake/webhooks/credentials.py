@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from headwater.database.queries import fetch_optional
 from headwater.http.errors import Conflict, require_found
 from headwater.intake.webhooks.webhooks import queries
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.secret_hash import hash_secret
 
 LOCKED = "The installation's secret key has changed. Create this webhook again."
@@ -53,3 +53,6 @@ async def _fetch_credentials(
     values = {"space_id": space_id, "webhook_id": webhook_id}
     row = require_found(await fetch_optional(connection, queries["credentials"], values), "Webhook")
     return row[0], row[1]
+
+
+SEALED = SealedColumn("webhooks", "secret", ("token_hash",), bytes)

@@ -13,6 +13,7 @@ def load_encryption_key(settings: Settings) -> bytes:
     """Return the key. Raises Failure if the key or the database cannot be reached."""
     try:
         with explain_failures(settings):
-            return derive_key(find_secret_key(settings, database_url(settings)).text)
+            secret = find_secret_key(settings, database_url(settings)).text
+            return derive_key(secret, settings.former_secret_key)
     except SecretKeyError as error:
         raise Failure(str(error)) from None

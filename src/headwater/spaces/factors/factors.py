@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.spaces.accounts.sessions import close_sessions
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.factors.totp import find_step, is_code
 from headwater.spaces.secret_hash import hash_secret
 
@@ -126,3 +126,6 @@ def _hash_code(user_id: int, code: str) -> bytes:
 
 def _row(user_id: int) -> bytes:
     return f"totp {user_id}".encode()
+
+
+SEALED = SealedColumn("totp_factors", "secret", ("user_id",), _row)

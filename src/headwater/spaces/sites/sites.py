@@ -26,7 +26,7 @@ from headwater.http.rate_limits import RateLimit
 from headwater.http.refusal_log import log_refusal
 from headwater.spaces.access import Caller
 from headwater.spaces.credential_cache import CredentialCache
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.sites.origins import is_among, parse_origins
 from headwater.spaces.sites.refusals import RefusalNotes
@@ -237,3 +237,8 @@ def _unsealed(
     except Unsealable:
         log.warning("site_secret_unreadable", site_key=key)
         return ()
+
+
+SEALED = [
+    SealedColumn("sites", column, ("site_key",), str.encode) for column in ("signing_secret", "former_secret")
+]

@@ -21,7 +21,7 @@ from headwater.http.errors import Conflict, Invalid, NotFound
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import close_password_sessions
 from headwater.spaces.accounts.users import read_label
-from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal, unseal
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
 
 queries = Queries(__name__, "providers.sql")
@@ -176,3 +176,6 @@ def _read(row: dict[str, Any]) -> SsoProvider:
 
 def _row(name: str) -> bytes:
     return f"sso provider {name}".encode()
+
+
+SEALED = SealedColumn("sso_providers", "client_secret", ("name",), _row)

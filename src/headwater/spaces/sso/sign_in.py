@@ -21,7 +21,7 @@ from msgspec import Struct
 from headwater.base.egress.answers import read_object, succeeded
 from headwater.base.egress.calls import bearer, make_form_call
 from headwater.base.egress.models import EgressRequest
-from headwater.spaces.encryption import Unsealable, seal, seal_struct, unseal, unseal_struct
+from headwater.spaces.encryption import SealedColumn, Unsealable, seal, seal_struct, unseal, unseal_struct
 from headwater.spaces.sso.documents import Metadata, ProviderDocuments, send
 from headwater.spaces.sso.id_tokens import Expected, check_id_token
 from headwater.spaces.sso.providers import SCOPES, SsoProvider
@@ -182,3 +182,6 @@ async def _fetch_userinfo(
     if claims is None or answer.cut or not succeeded(answer) or claims.get("sub") != subject:
         raise SsoRefused(SsoReason.USERINFO)
     return claims
+
+
+SEALED = SealedColumn("sessions", "id_token", ("provider",), _session)

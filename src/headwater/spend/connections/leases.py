@@ -16,7 +16,7 @@ from psycopg.rows import class_row
 from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.spaces.encryption import seal_values, unseal_values
+from headwater.spaces.encryption import SealedColumn, seal_values, unseal_values
 from headwater.spend.platforms.platform import HELD, Fault, SpendAccount
 
 queries = Queries(__name__, "leases.sql")
@@ -161,3 +161,8 @@ def open_secrets(key: bytes, row: AccountKey, sealed: bytes | None) -> dict[str,
 
 def _bound_to(row: AccountKey) -> bytes:
     return b"spend connection %d of space %d" % (row.id, row.space_id)
+
+
+SEALED = SealedColumn(
+    "spend_connections", "secrets", ("space_id", "id"), lambda *row: _bound_to(AccountKey(*row))
+)

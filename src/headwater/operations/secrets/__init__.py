@@ -1,0 +1,1 @@
+"""A new secret key: everything encrypted with the former one is encrypted again."""
