@@ -13,7 +13,7 @@ class PageForm:
     action: str
     fields: dict[str, str] = field(default_factory=dict[str, str])
     options: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Values of radio fields that can be chosen, and of buttons."""
+    """Values of radio fields and boxes that can be chosen, and of buttons."""
 
 
 class _Reader(HTMLParser):
@@ -28,7 +28,7 @@ class _Reader(HTMLParser):
             self.forms.append(PageForm(given.get("action", "")))
         if tag in ("input", "button") and self.forms and "name" in given:
             form, name, value = self.forms[-1], given["name"], given.get("value", "")
-            if tag == "button" or given.get("type") == "radio":
+            if tag == "button" or given.get("type") in {"radio", "checkbox"}:
                 if "disabled" not in given:
                     form.options.setdefault(name, []).append(value)
             else:

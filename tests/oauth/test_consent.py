@@ -43,6 +43,20 @@ def test_it_works(installation: Installation, space_id: int) -> None:
     assert codes(installation, space_id) == 0
 
 
+def test_reading_only_is_offered_to_who_may_change(
+    installation: Installation, assistant: Assistant, space_id: int
+) -> None:
+    writes, choice = "record, change and delete events", 'name="read_only"'
+    for role, scope, may_choose, may_write in (
+        (Role.OWNER, "mcp:use", True, True),
+        (Role.OWNER, "mcp:read", False, False),
+        (Role.VIEWER, "mcp:use", False, False),
+    ):
+        shown = installation.person(space_id, role=role).look(assistant.request(scope=scope)).text
+        assert ((choice in shown), (writes in shown)) == (may_choose, may_write), (role, scope)
+        assert "see the reports" in shown
+
+
 def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
     headers = person.look(assistant.request()).headers
     policy = headers["content-security-policy"]

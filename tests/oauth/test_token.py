@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import psycopg
@@ -13,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.spaces.accounts.authorization_codes import AuthorizationGrant
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.tokens import find_token, list_tokens
 from tests.oauth.staging import LOOPBACK, TOKEN, Assistant, Installation, Person, challenge_of
 
 
@@ -43,6 +46,27 @@ def test_it_works(installation: Installation, assistant: Assistant, code: str, s
     assert answer.headers["access-control-allow-origin"] == "*"
     assert "access-control-allow-credentials" not in answer.headers
     assert installation.knock(space_id, token).status_code == 200
+
+
+@pytest.mark.parametrize(("scope", "typed"), [("mcp:read", {}), ("mcp:use", {"read_only": "yes"})])
+def test_a_token_that_reads_only(
+    installation: Installation, person: Person, assistant: Assistant, space_id: int,
+    scope: str, typed: dict[str, str],
+) -> None:  # fmt: skip
+    """Because the assistant asked for no more, or the person chose so; the person is an owner."""
+    answer = person.answer(assistant.request(scope=scope), **typed)
+    code = parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
+    told = installation.exchange(assistant, code).json()
+    assert told["scope"] == "mcp:read"
+    bearer = installation.accounts.run(lambda c: find_token(c, told["access_token"]))
+    assert bearer is not None
+    assert (bearer.user_id, bearer.role) == (person.user.id, Role.VIEWER)
+    (listed,) = installation.accounts.run(lambda c: list_tokens(c, space_id))
+    assert listed.read_only
+    full = installation.token(person, assistant)
+    bearer = installation.accounts.run(lambda c: find_token(c, full))
+    assert bearer is not None
+    assert bearer.role is Role.OWNER
 
 
 def test_the_token_opens_its_space_alone(
@@ -289,12 +313,12 @@ def test_nothing_stored_can_be_used(installation: Installation, person: Person, 
 
 @given(st.text(string.ascii_letters + string.digits + "-._~", min_size=43, max_size=128))
 def test_any_verifier_of_the_standard_verifies_its_challenge(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, NEVER)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, False, NEVER)
     assert grant.is_verified_by(verifier)
     assert not grant.is_verified_by(verifier[:-1] + ("a" if verifier[-1] != "a" else "b"))
 
 
 @given(st.text(max_size=200))
 def test_any_text_may_be_sent_as_a_verifier(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, NEVER)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, False, NEVER)
     assert grant.is_verified_by(verifier) == (verifier == "x" * 43)

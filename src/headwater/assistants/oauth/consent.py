@@ -63,6 +63,11 @@ class ConsentOffer(Struct, frozen=True):
     locked: bool
 
     @property
+    def can_write(self) -> bool:
+        """Return whether the user may change data in one of the Spaces, and can withhold that."""
+        return any(choice.is_open and choice.role.may(Permission.WRITE_DATA) for choice in self.choices)
+
+    @property
     def hindrance(self) -> NoSpaceReason | None:
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE

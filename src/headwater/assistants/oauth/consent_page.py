@@ -168,6 +168,7 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
             redirect_uri=client_request.redirect.text,
             code_challenge=client_request.code_challenge,
             resource=client_request.resource,
+            read_only=client_request.read_only or bool(form.text("read_only")),
         )
         code = await make_code(connection, new)
         if code is None:
@@ -208,6 +209,7 @@ def _page(
         "client": consent.request.client,
         "redirect": consent.request.redirect,
         "offer": offer,
+        "read_only": consent.request.read_only,
         "most": MAX_TOKENS,
         "action": _here(consent.query),
         "once": hidden_token(once_token(key, FORM, consent.query)),

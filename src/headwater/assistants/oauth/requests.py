@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import Code, described
-from headwater.assistants.oauth.metadata import SCOPE, parse_resource_url
+from headwater.assistants.oauth.metadata import READ_SCOPE, SCOPE, parse_resource_url
 from headwater.assistants.oauth.redirects import Redirect
 
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -79,6 +79,8 @@ class AuthorizationRequest(Struct, frozen=True):
     resource: str | None
     space_id: int | None
     """The Space in `resource`, then the only choice."""
+    read_only: bool
+    """Whether the client requests to read only; otherwise the person chooses."""
 
 
 def read_parameters(query: bytes) -> AuthorizationParameters:
@@ -128,20 +130,23 @@ def read_request(
     if repeated is not None:
         raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
     _check_response(parameters)
-    granted_scope(parameters.single("scope"))
+    scope = granted_scope(parameters.single("scope"))
     resource = parameters.single("resource")
     space_id = None if resource is None else parse_resource_url(base_url, resource)
     if resource is not None and space_id is None:
         raise RefusedRequest("invalid_target", "The resource does not belong to this server.")
-    return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
+    challenge, read_only = _challenge(parameters), scope == READ_SCOPE
+    return AuthorizationRequest(client, redirect, challenge, resource, space_id, read_only)
 
 
 def granted_scope(requested: str | None) -> str:
-    """Return the only scope. Raise Refused if just others are requested."""
+    """Return the widest requested scope. Raise Refused if just unknown ones are requested."""
     scopes: Collection[str] = requested.split() if requested is not None else ()
-    if scopes and SCOPE not in scopes:
-        raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")
-    return SCOPE
+    if not scopes or SCOPE in scopes:
+        return SCOPE
+    if READ_SCOPE not in scopes:
+        raise RefusedRequest("invalid_scope", f"The scopes are {SCOPE} and {READ_SCOPE}.")
+    return READ_SCOPE
 
 
 def _check_response(parameters: AuthorizationParameters) -> None:

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import OAuthError
-from headwater.assistants.oauth.metadata import SCOPE, parse_resource_url
+from headwater.assistants.oauth.metadata import READ_SCOPE, SCOPE, parse_resource_url
 from headwater.assistants.oauth.registrations import note_use
 from headwater.assistants.oauth.requests import AuthorizationParameters
 from headwater.http.errors import NotFound
@@ -67,7 +67,7 @@ async def exchange(
     if refusal is not None:
         return refusal
     name = grant.client_name
-    new = NewToken(grant.user_id, "oauth", name, grant.client_id, LIFETIME)
+    new = NewToken(grant.user_id, "oauth", name, grant.client_id, LIFETIME, grant.read_only)
     try:
         token, token_id = await issue_token(connection, grant.space_id, new)
     except TooManyTokens as error:
@@ -81,7 +81,7 @@ async def exchange(
         "access_token": token,
         "token_type": "Bearer",
         "expires_in": int(LIFETIME.total_seconds()),
-        "scope": SCOPE,
+        "scope": READ_SCOPE if grant.read_only else SCOPE,
     }
 
 

@@ -357,6 +357,8 @@ CREATE TABLE mcp_tokens (
     kind text NOT NULL CHECK (kind IN ('oauth', 'personal')),
     name text NOT NULL,
     client_id text,
+    -- Whether it has a viewer's permissions, whatever its user's are.
+    read_only boolean NOT NULL DEFAULT false,
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
     hint text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -383,6 +385,8 @@ CREATE TABLE oauth_codes (
     code_challenge text NOT NULL,
     -- As asked for at the authorize endpoint; NULL when it was not.
     resource text,
+    -- Whether its token has a viewer's permissions only.
+    read_only boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
     used_at timestamptz,

@@ -35,6 +35,7 @@ class AuthorizationGrant(Struct, frozen=True):
     redirect_uri: str
     code_challenge: str
     resource: str | None
+    read_only: bool
     expires_at: datetime
 
     @property
@@ -59,6 +60,8 @@ class NewCode(Struct, frozen=True):
     redirect_uri: str
     code_challenge: str
     resource: str | None
+    read_only: bool
+    """Whether its token has a viewer's permissions only."""
 
 
 async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
@@ -74,6 +77,7 @@ async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
         "redirect_uri": new.redirect_uri,
         "code_challenge": new.code_challenge,
         "resource": new.resource,
+        "read_only": new.read_only,
         "lifetime": LIFETIME,
     }
     row = await fetch_optional(connection, queries["make"], values)

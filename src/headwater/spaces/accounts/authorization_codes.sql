@@ -1,8 +1,9 @@
 -- name: make
 INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id, client_name,
-                         redirect_uri, code_challenge, resource, expires_at)
+                         redirect_uri, code_challenge, resource, read_only, expires_at)
 VALUES (%(space_id)s, %(code_hash)s, %(consent_hash)s, %(user_id)s, %(client_id)s,
-        %(client_name)s, %(redirect_uri)s, %(code_challenge)s, %(resource)s, now() + %(lifetime)s)
+        %(client_name)s, %(redirect_uri)s, %(code_challenge)s, %(resource)s, %(read_only)s,
+        now() + %(lifetime)s)
 ON CONFLICT (consent_hash) DO NOTHING
 RETURNING id;
 
@@ -16,7 +17,7 @@ WHERE code_hash = %(code_hash)s AND used_at IS NULL;
 UPDATE oauth_codes SET used_at = now()
 WHERE code_hash = %(code_hash)s AND used_at IS NULL
 RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_challenge, resource,
-          expires_at;
+          read_only, expires_at;
 
 -- name: note_token
 UPDATE oauth_codes SET token_id = %(token_id)s WHERE space_id = %(space_id)s AND id = %(id)s;

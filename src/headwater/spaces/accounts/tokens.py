@@ -41,6 +41,8 @@ class NewToken(Struct, frozen=True):
     client_id: str | None = None
     lifetime: timedelta | None = None
     """None: it never expires."""
+    read_only: bool = False
+    """Whether it has a viewer's permissions only."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class StoredToken:
     kind: Kind
     name: str
     client_id: str | None
+    read_only: bool
     hint: str
     owner: TokenOwner
     created_at: datetime
@@ -110,6 +113,7 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
         "token_hash": hash_secret(token),
         "hint": token[-4:],
         "lifetime": new.lifetime,
+        "read_only": new.read_only,
     }
     if await count_tokens(connection, space_id) >= MAX_TOKENS:
         raise TooManyTokens

@@ -9,13 +9,13 @@ WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > now());
 
 -- name: issue
-INSERT INTO mcp_tokens (space_id, user_id, kind, name, client_id, token_hash, hint, expires_at)
+INSERT INTO mcp_tokens (space_id, user_id, kind, name, client_id, token_hash, hint, read_only, expires_at)
 VALUES (%(space_id)s, %(user_id)s, %(kind)s, %(name)s, %(client_id)s, %(token_hash)s, %(hint)s,
-        now() + %(lifetime)s)
+        %(read_only)s, now() + %(lifetime)s)
 RETURNING id;
 
 -- name: list
-SELECT t.id, t.kind, t.name, t.client_id, t.hint, t.created_at, t.last_used_at, t.expires_at,
+SELECT t.id, t.kind, t.name, t.client_id, t.read_only, t.hint, t.created_at, t.last_used_at, t.expires_at,
        t.revoked_at, t.user_id, u.email, u.name AS user_name
 FROM mcp_tokens t JOIN users u ON u.id = t.user_id
 WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
@@ -35,13 +35,14 @@ UPDATE mcp_tokens SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(token_id)s;
 
 -- name: find
--- The owner and Space of a token. The Space is not known yet. Its use is recorded at most once a minute.
+-- The owner and Space of a token, with the role that it has there. The Space is not known yet. Its use is recorded at most once a minute.
 WITH used AS (
     UPDATE mcp_tokens SET last_used_at = now()
     WHERE token_hash = %(token_hash)s AND revoked_at IS NULL
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
 )
-SELECT t.space_id, t.user_id, m.role, s.subscription = 'active' AS active, t.id AS token_id,
+SELECT t.space_id, t.user_id, CASE WHEN t.read_only THEN 'viewer' ELSE m.role END AS role,
+       s.subscription = 'active' AS active, t.id AS token_id,
        t.kind, t.client_id, t.name
 FROM mcp_tokens t
 JOIN memberships m ON m.space_id = t.space_id AND m.user_id = t.user_id
