@@ -99,6 +99,18 @@ def test_programs_without_tls_notice(proxy: Proxy, path: str, method: str) -> No
     assert "location" not in answer.headers
 
 
+@pytest.mark.parametrize(
+    "cipher", ["AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES256-SHA", "AES128-SHA"]
+)
+def test_weak_ciphers_are_refused(proxy: Proxy, cipher: str) -> None:
+    """Without forward secrecy, or not authenticated."""
+    options = ("--tls-max", "1.2", "--ciphers", f"{cipher}:@SECLEVEL=0", "--output", "/dev/null")
+    asked = subprocess.run(proxy.curl(f"{ADDRESS}/docs", *options), capture_output=True, check=False)
+    assert asked.returncode == 35, asked.stderr
+    good = ("--tls-max", "1.2", "--ciphers", "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384")
+    assert proxy.get(f"{ADDRESS}/docs", *good).status == 200
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"])
 def test_what_is_nobodys_business(proxy: Proxy, path: str) -> None:
     answer = proxy.get(f"{ADDRESS}{path}", "--path-as-is")
