@@ -102,7 +102,7 @@ def test_an_assistants_address_explains_itself(browser: Browser, space_id: int) 
 
 def test_there_is_an_icon(browser: Browser) -> None:
     icon = browser.client.get("/favicon.ico")
-    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml; charset=utf-8")
     assert 'href="/favicon.ico"' in browser.get("/login").text
 
 
