@@ -135,7 +135,7 @@ def test_the_qr_code(owner: Person, path: str) -> None:
     page = owner.browser.get(f"{path}?{query}").text
     source = html.unescape(re.findall(r'<img src="([^"]*qr.svg[^"]*)"', page)[0])
     image = owner.browser.get(source)
-    assert image.headers["content-type"] == "image/svg+xml"
+    assert image.headers["content-type"] == "image/svg+xml; charset=utf-8"
     assert ET.fromstring(image.content).tag.endswith("svg")
     long = urlencode({"address": PAGE, "source": "email", "campaign": "ü" * 400})
     assert "oo long for a QR code" in owner.browser.get(f"{path}?{long}").text

@@ -168,7 +168,7 @@ async def send_qr_code(request: Request) -> Response:
     except ValueError as error:
         raise Invalid({"address": [f"A link with a QR code {error}."]}) from None
     headers = {"Content-Disposition": 'inline; filename="link.svg"'}
-    return Response(image, 200, headers, "image/svg+xml")
+    return Response(image, 200, headers, "image/svg+xml; charset=utf-8")
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/links"
