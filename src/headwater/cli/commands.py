@@ -61,7 +61,7 @@ COMMANDS = (
     CommandEntry("user", "manage people who may log in to the console", "users:group"),
     CommandEntry("sso", "let people log in through an identity provider", "sso:group"),
     CommandEntry("audit", "see who changed what", "audit:group"),
-    CommandEntry("secret-key", "replace the secret key", "secret_key:group"),
+    CommandEntry("secret-key", "replace the secret key", "service.secret_key:group"),
     CommandEntry("pat", "manage the tokens of assistants and scripts", "tokens:group"),
     CommandEntry("import", "import past data from a file", "imports:group"),
     CommandEntry("order", "compare orders with another tool's", "orders:group"),

@@ -123,7 +123,7 @@ async def remove_factors(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def disable(settings: Settings, arguments: Namespace) -> Noted:
     """Name the Spaces that are left without an owner who can log in."""
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "user") as connection:
         user = await fetch_user(connection, arguments.email)
         ended = await users.disable_user(connection, user)
         owned = [
@@ -139,7 +139,7 @@ async def disable(settings: Settings, arguments: Namespace) -> Noted:
 @group.command("enable", "let a disabled user log in again", EMAIL, JSON)
 @prints
 async def enable(settings: Settings, arguments: Namespace) -> Row:
-    async with transaction(settings) as connection:
+    async with change(settings, arguments, "user") as connection:
         user = await fetch_user(connection, arguments.email)
         await users.enable_user(connection, user)
     return {"email": user.email}
@@ -166,7 +166,10 @@ async def log_out(settings: Settings, arguments: Namespace) -> Row:
             await users.end_logins(connection, user_id, revoke_tokens=arguments.revoke_tokens)
             for user_id in user_ids
         ]
-    return {"sessions": sum(one.sessions for one in ended), "tokens": sum(one.tokens for one in ended)}
+        row = {"sessions": sum(one.sessions for one in ended), "tokens": sum(one.tokens for one in ended)}
+        user_id = "" if arguments.all else user_ids[0]
+        await note_change(connection, arguments, AuditChange("user", user_id, after={"ended": row}))
+    return row
 
 
 @group.command("set-up-link", "make a link for the first account", JSON)

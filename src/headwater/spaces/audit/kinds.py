@@ -54,6 +54,7 @@ RecordKind = Literal[
     "rates",
     "reference_rates",
     "rejected_events",
+    "secret_key",
     "spend",
     "webhook_delivery",
 ]

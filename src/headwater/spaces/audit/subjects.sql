@@ -38,7 +38,8 @@ FROM invitations i
 WHERE i.space_id = %(space_id)s;
 
 -- name: assistant_token
-SELECT t.id AS subject_id, t.user_id, t.kind, t.name, t.client_id, t.hint, t.expires_at, t.revoked_at
+SELECT t.id AS subject_id, t.user_id, t.kind, t.name, t.client_id, t.hint, t.read_only, t.expires_at,
+       t.revoked_at
 FROM mcp_tokens t
 WHERE t.space_id = %(space_id)s;
 

@@ -1,0 +1,56 @@
+"""What a change is: rows before and after, against a plain description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.spaces.audit.entries import AuditChange
+from headwater.spaces.audit.kinds import HIDDEN, HIDDEN_VALUE
+from headwater.spaces.audit.subjects import compare, queries
+
+VALUES = st.sampled_from([None, "", "a", "b", 1])
+ROWS = st.dictionaries(
+    st.sampled_from("123"), st.fixed_dictionaries({"name": VALUES, "secrets": VALUES}), max_size=3
+)
+
+
+def test_it_works() -> None:
+    before = {"7": {"name": "Meta", "status": "active"}, "9": {"name": "Old", "status": "paused"}}
+    after = {"7": {"name": "Meta", "status": "paused"}, "8": {"name": "TikTok", "status": "active"}}
+    assert list(compare("destination", before, after)) == [
+        AuditChange("destination", "7", {"status": "active"}, {"status": "paused"}),
+        AuditChange("destination", "8", None, {"name": "TikTok", "status": "active"}),
+        AuditChange("destination", "9", {"name": "Old", "status": "paused"}, None),
+    ]
+
+
+@given(ROWS, ROWS)
+def test_applying_the_changes_gives_what_is_after(
+    before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]
+) -> None:
+    """Secrets apart, which no change holds, though it says that they changed."""
+    rows = {key: dict(row) for key, row in before.items()}
+    for change in compare("destination", before, after):
+        key = str(change.id)
+        for values in (change.before or {}, change.after or {}):
+            assert values.get("secrets") in (None, "", HIDDEN_VALUE)
+        if change.after is None:
+            del rows[key]
+            continue
+        rows.setdefault(key, {}).update(change.after)
+        if key in before:
+            assert change.after.keys() == {
+                name for name in before[key] if before[key][name] != after[key][name]
+            }
+    shown = {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in after.items()}
+    assert {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in rows.items()} == shown
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_hidden_columns_exist(kind: str) -> None:
+    statement = queries[kind].as_string()
+    assert all(f".{column}" in statement for column in HIDDEN[kind])  # type: ignore[index]
