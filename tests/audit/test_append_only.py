@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -60,7 +61,7 @@ def test_without_collectors_nothing_waits_for_them(connection: psycopg.Connectio
 
 @pytest.mark.parametrize("statement", ["DELETE FROM audit_entries", "UPDATE audit_entries SET action = 'x'"])
 def test_what_serves_a_space_may_only_add(
-    connection: psycopg.Connection, make_space: Callable[..., int], statement: str
+    connection: psycopg.Connection, make_space: Callable[..., int], statement: LiteralString
 ) -> None:
     space_id, other = make_space(), make_space()
     role = fetch_role(connection).usable
