@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
+# Python compiles a module when it first imports it, and never imports most of them, such as numpy's tests.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-compile
 ARGS ?=
 # Without cached bytecode, every process of the service and of the tests would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
