@@ -80,7 +80,7 @@ async def take(connection: AsyncConnection, bucket: str, demands: Iterable[Quota
     else:
         statement, columns = _TAKE, (array(spaces), array(allowed), array(granted))
     cursor = AsyncRawCursor(connection)
-    await cursor.execute(statement, [bucket, *columns], prepare=True)
+    await cursor.execute(statement, [bucket, *columns], prepare=True, binary=True)
     current_time = time.time()
     quotas = {
         space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, current_time)
