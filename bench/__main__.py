@@ -20,6 +20,7 @@ from bench import (
     forwarding,
     hits,
     ingest,
+    ingest_parts,
     listing,
     pages,
     payloads,
@@ -39,9 +40,9 @@ from bench.stage import Stage, staged
 from headwater.base import logs
 
 PARTS = (
-    "start", "ingest", "protocols", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",
-    "people", "reports", "cohorts", "spend", "pulls", "pages", "mcp", "exports", "erasures", "sources",
-    "payloads", "forwarding", "row_security", "reload", "cluster",
+    "start", "ingest", "ingest_parts", "protocols", "hits", "flow", "pipeline", "storage", "crowd",
+    "processes", "listing", "people", "reports", "cohorts", "spend", "pulls", "pages", "mcp", "exports",
+    "erasures", "sources", "payloads", "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def main() -> None:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
+            "ingest_parts": lambda: ingest_parts.measure(stage, say),
             "protocols": lambda: protocols.measure(stage, say),
             "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
