@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import time
 from pathlib import Path
+from statistics import median
 
 from bench import (
     assistants,
@@ -46,6 +48,11 @@ PARTS = (
 )  # fmt: skip
 
 
+STARTS = 10
+IDLE_SECONDS = 8
+"""Seconds after the last start when memory is measured."""
+
+
 def say(*cells: object) -> None:
     """One line of the table; a line of a single cell is a heading."""
     if len(cells) == 1:
@@ -56,9 +63,13 @@ def say(*cells: object) -> None:
 
 def measure_start(stage: Stage) -> None:
     """Start-up with existing data, and what every process holds when idle."""
-    stage.stop()
-    say("Start-up with existing data, and memory when idle (PSS)")
-    say("ready after s", f"{stage.start():.2f}")
+    say(f"{STARTS} starts with existing data, and memory when idle (PSS)")
+    times: list[float] = []
+    for _ in range(STARTS):
+        stage.stop()
+        times.append(stage.start())
+    say("ready after s", f"{median(times):.2f}", f"{min(times):.2f} to {max(times):.2f}")
+    time.sleep(IDLE_SECONDS)
     memory = stage.memory()
     for role, size in {**memory, "all": sum(memory.values())}.items():
         say(role, f"{size:.0f} MB")

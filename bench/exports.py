@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from bench.listing import COMMON, fill
+from bench.listing import COMMON, EIGHT, fill
 from bench.stage import Stage
 from headwater.base.storage import LocalFolder
 from headwater.exports.worker import work
@@ -26,11 +26,14 @@ TEN_FIELDS = [
 CREDITED = {
     "sources": list(COMMON), "attribution_model": "u_shaped", "attribution_window": 90,
 }  # fmt: skip
+LAST_TOUCH = {**CREDITED, "attribution_model": "last_touch"}
 KINDS: dict[str, dict[str, Any]] = {
     "plain, 2 fields": {},
     "plain, 10 fields": {"fields": TEN_FIELDS},
     "u_shaped, 90 days": {**CREDITED, "fields": ["amount", "event_name", "source"]},
     "... and campaigns": {**CREDITED, "fields": ["amount", "event_name", "campaign_id"]},
+    "last_touch, 90 days": {**LAST_TOUCH, "fields": ["amount", "event_name", "source"]},
+    "... 8 sources": {**LAST_TOUCH, "sources": list(EIGHT), "fields": ["amount", "event_name", "source"]},
     "10 fields, CSV": {"fields": TEN_FIELDS, "format": "csv"},
     "10 fields, Parquet": {"fields": TEN_FIELDS, "format": "parquet"},
 }  # fmt: skip

@@ -32,8 +32,8 @@ from headwater.intake.ingest.endpoints import SCOPE, TRACKING, Ingest, TrackEndp
 from headwater.intake.ingest.payload import accept
 from headwater.spaces.access import Caller, KeyCache
 
-GROUPS = (64, 24)
-"""Requests that share a commit; 64 connections make groups of about 24."""
+GROUPS = (64, 32)
+"""Requests that share a commit; 64 connections make groups of some 30 to 40."""
 SECONDS = 4.0
 KEY = "k" * 50
 QUOTA = Quota(100_000_000, 1, 99_999_999, 2_000_000_000, 30)
