@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from email_validator import EmailNotValidError, validate_email
-
 from headwater.http.inputs.fields import text_up_to, written
 
 LONGEST_EMAIL = 320
@@ -40,6 +38,9 @@ def parse_email(address: str) -> str:
 @lru_cache(maxsize=1024)
 def _unusual_email(address: str) -> str:
     """Parse international and quoted forms with the library."""
+    # Its patterns would take 20 ms of the start of each process.
+    from email_validator import EmailNotValidError, validate_email  # noqa: PLC0415
+
     try:
         validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
     except EmailNotValidError:
