@@ -9,7 +9,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
@@ -71,12 +71,18 @@ class Egress:
         self._allowed = allowed
         self._seconds, self._most_bytes = seconds, most_bytes
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="names")
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or _public_trust(),
+        self._backend = _Pinned(resolver or self._look_up, allowed)
+        self._tls = tls
+
+    @cached_property
+    def _pool(self) -> httpcore2.AsyncConnectionPool:
+        """Created by the first call, because reading the certificates takes 30 ms and 3 MB."""
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=self._tls or _public_trust(),
             max_connections=None,
             max_keepalive_connections=100,
             keepalive_expiry=30.0,
-            network_backend=_Pinned(resolver or self._look_up, allowed),
+            network_backend=self._backend,
         )
 
     async def send(
@@ -104,7 +110,8 @@ class Egress:
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._pool.aclose()
+        if "_pool" in vars(self):
+            await self._pool.aclose()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def __aenter__(self) -> Self:
