@@ -1,3 +1,3 @@
 """Headwater: conversion tracking and attribution on PostgreSQL."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -1,15 +1,12 @@
-"""The code from before the newest migration, as the repository has it, at work on the schema of
-today beside the code of today. Until there is a second migration, the code of today is that of
-before, on the schema of a version that may come after it.
+"""The code of the last release at work on the schema of today beside the code of today. If the release has
+the same migrations, both work on the schema of a version that may come after them.
 """
 
 from __future__ import annotations
 
-import io
 import socket
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -26,16 +23,15 @@ from headwater.database import migrator
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import Migration
 from tests.conftest import API, BASE_URL, client_for, run_application
-from tests.database.test_migrations_expand import FIRST
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import drain
 from tests.support.processes import environment, is_ready
-from tests.support.sizes import ROOT
+from tests.support.releases import former_source
 from tests.support.waiting import wait_until
 
-MIGRATIONS = "src/headwater/database/migrations"
+MIGRATIONS = "headwater/database/migrations"
 LATER = Migration(
-    "0002_later",
+    "9999_later",
     "CREATE TABLE colours (space_id bigint NOT NULL, name text NOT NULL UNIQUE);"
     "ALTER TABLE events ADD COLUMN colour text;"
     "ALTER TABLE contacts ADD COLUMN shade int NOT NULL DEFAULT 0 CHECK (shade >= 0);"
@@ -45,39 +41,22 @@ DAY = timedelta(days=1)
 EVENT = {"event_name": "purchase", "amount": 50, "trk_source": "google_ads"}
 
 
-def git(*words: str) -> bytes:
-    """What git answers; the test is skipped where there is no history to ask."""
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no history of the repository: {done.stderr.decode().strip()}")
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources as they were before the newest migration under the rule was added."""
-    newest = max(path.name for path in (ROOT / MIGRATIONS).glob("*.sql"))
-    if newest < FIRST:
-        return ROOT / "src"
-    found = git("log", "-1", "--format=%P", "--diff-filter=A", "--", f"{MIGRATIONS}/{newest}")
-    if not found.split():
-        pytest.skip("the newest migration is not committed yet")
-    folder = tmp_path_factory.mktemp("former")
-    archive = git("archive", found.split()[0].decode(), "src")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
-    return folder / "src"
+    """The sources of the last release."""
+    return former_source(tmp_path_factory.mktemp("former"))
 
 
 @pytest.fixture(scope="module")
-def url(database_url: str) -> Iterator[str]:
-    """A database with the schema of today."""
+def url(database_url: str, former: Path) -> Iterator[str]:
+    """A database with the schema of today, or of a later version."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE two_versions")
         own = make_conninfo(database_url, dbname="two_versions")
         known = migrator.migrations()
+        released = {path.name for path in (former / MIGRATIONS).glob("*.sql")}
         with pytest.MonkeyPatch.context() as patch:
-            if known[-1].name < FIRST:
+            if len(released) == len(known):
                 patch.setattr(migrator, "migrations", lambda: [*known, LATER])
             migrator.migrate(own)
         yield database_url.replace("/headwater?", "/two_versions?")

@@ -8,7 +8,7 @@ import { Api, type Accepted, type BatchAccepted, type FileContent, type Query, t
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
 import type { CallOptions, Fetch, FetchRequest, FetchResponse, Signal } from "./fetching.ts";
 
-export const VERSION = "0.1.0";
+export const VERSION = "1.0.0";
 
 const PREFIX = "/public-api/v1";
 const LARGEST_BATCH = 1000;

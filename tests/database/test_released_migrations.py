@@ -1,0 +1,24 @@
+"""Databases of a release hold its migrations with their checksums. So a released migration never changes."""
+
+from __future__ import annotations
+
+import pytest
+from scripts.prepare_release import MIGRATIONS, RECORD, hash_migrations, read_record
+
+from tests.support.releases import released_versions
+from tests.support.sizes import ROOT
+
+FOLDER = ROOT / MIGRATIONS
+
+
+def test_it_works() -> None:
+    """A change belongs into a new migration (CONTRIBUTING.md)."""
+    existing = dict(hash_migrations(FOLDER))
+    changed = {name for name, digest in read_record(FOLDER).items() if existing.get(name) != digest}
+    assert changed == set(), "released: write a new migration instead"
+
+
+def test_every_release_has_recorded_them() -> None:
+    if not released_versions():
+        pytest.skip(f"nothing is released: {RECORD} will have the migrations of the first release")
+    assert "0001_schema.sql" in read_record(FOLDER)
