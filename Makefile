@@ -9,7 +9,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist release-check plugin image sdk site pictures lock
+.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist release-check publish prepare-release plugin image sdk site pictures lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -67,13 +67,16 @@ dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, with the
 	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist
 	cd dist && sha256sum headwater-* > SHA256SUMS && cat SHA256SUMS
 
-release-check: $(VENV)/.release dist ## Check the archives of both Python packages, and that the project has an address
-	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist sdks/python
-	$(BIN)/twine check --strict dist/headwater*.whl dist/headwater*.tar.gz
-	$(BIN)/check-wheel-contents dist
-	$(BIN)/pyroma --min 10 dist/headwater-*.tar.gz
-	$(BIN)/pyroma --min 10 dist/headwater_client-*.tar.gz
-	@! grep '^[a-z].*\.invalid' project.toml || { echo "project.toml has placeholders"; exit 1; }
+release-check: $(VENV)/.release ## Do everything that a release does before it publishes (ARGS="--skip image")
+	$(BIN)/python -m scripts.release_check dist $(ARGS)
+
+publish: $(VENV)/.release ## Publish what release-check built, from the release workflow (WHAT=python ARGS=--dry-run)
+	$(BIN)/python -m scripts.publish $(WHAT) dist $(ARGS)
+
+prepare-release: $(VENV)/.dev ## Write the version, its date and the hashes of migrations (VERSION=1.2.0)
+	@test -n "$(VERSION)" || { echo "Say which: make prepare-release VERSION=1.2.0"; exit 2; }
+	$(BIN)/python -m scripts.prepare_release $(VERSION)
+	$(BIN)/python scripts/write_sbom.py
 
 plugin: ## Build the WooCommerce plugin's zip into dist
 	$(PYTHON) scripts/build_plugin.py dist

@@ -92,11 +92,38 @@ def write_archive(
     }  # fmt: skip
     files = {"index.json": _to_json(index), "oci-layout": b'{"imageLayoutVersion":"1.0.0"}'}
     files |= {f"blobs/{name.replace(':', '/')}": blob for name, blob in blobs.items()}
-    _write_tar(target, files)
+    write_tar(target, files)
     return described["digest"]
 
 
-def _write_tar(target: Path, files: dict[str, bytes]) -> None:
+def join_archives(target: Path, archives: Iterable[Path]) -> str:
+    """Write images of several architectures as one file and return its digest."""
+    files: dict[str, bytes] = {}
+    manifests: list[dict[str, Any]] = []
+    for archive in archives:
+        with tarfile.open(archive) as tar:
+            content = {entry.name: _read_entry(tar, entry) for entry in tar if entry.isfile()}
+        manifests += json.loads(content["index.json"])["manifests"]
+        files |= content
+    named = manifests[0]["annotations"]
+    described = [{key: value for key, value in one.items() if key != "annotations"} for one in manifests]
+    index = {"schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json"}
+    blob = _to_json(index | {"manifests": described})
+    digest = make_digest(blob)
+    entry = {"mediaType": f"{MEDIA}.index.v1+json", "digest": digest, "size": len(blob), "annotations": named}
+    files[f"blobs/{digest.replace(':', '/')}"] = blob
+    files["index.json"] = _to_json(index | {"manifests": [entry]})
+    write_tar(target, files)
+    return digest
+
+
+def _read_entry(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(entry)
+    return file.read() if file else b""
+
+
+def write_tar(target: Path, files: dict[str, bytes]) -> None:
+    """Write files by name, with the same bytes each time."""
     with tarfile.open(target, "w", format=tarfile.USTAR_FORMAT) as tar:
         for name, content in sorted(files.items()):
             entry = tarfile.TarInfo(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import secrets
 import socket
 import ssl
@@ -40,8 +41,9 @@ from headwater.spaces.keys import SCOPES
 from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.connections import Lender
-from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first
+from tests.support.distribution import Scheduling, keep_share, mark_by_folder, put_longest_first
 from tests.support.installations import UNSAFE, install
+from tests.support.old_postgresql import find_tested
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -72,6 +74,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if not config.getoption("maxfail"):
         put_longest_first(items)
+    if share := os.environ.get("HEADWATER_TEST_SHARE"):
+        keep_share(config, items, share)
     for item in items:
         mark_by_folder(item)
         if reason := left_out(item.nodeid):
@@ -107,7 +111,7 @@ def _logging_restored() -> Iterator[None]:
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A migrated database. Durability is off, as no test of this server outlives a crash.
 
-    HEADWATER_TEST_CITUS_URL names a cluster's in its place.
+    HEADWATER_TEST_CITUS_URL names a cluster's in its place, HEADWATER_TEST_POSTGRESQL other programs.
     """
     if CLUSTER_URL is not None:
         migrate(CLUSTER_URL)
@@ -115,8 +119,10 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             distribute(connection)
         yield CLUSTER_URL
         return
-    server = Embedded(install(tmp_path_factory.mktemp("headwater") / "data"))
+    data_dir, programs = tmp_path_factory.mktemp("headwater") / "data", find_tested()
+    server = Embedded(install(data_dir) if programs is None else data_dir, programs)
     url = server.start(UNSAFE, tied=True)
+    migrate(url)
     _make_logins_cheap(url, server.read_password())
     yield url
     server.stop()

@@ -2,7 +2,7 @@
 // project's file, so what is packed stands in a folder of its own.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import process from "node:process";
 
@@ -19,11 +19,12 @@ const [, name, email] = /name = "(.+?)", email = "(.+?)"/.exec(project);
 const { scripts, devDependencies, ...described } = JSON.parse(readFileSync("package.json", "utf8"));
 const files = `${address}/blob/v${described.version}`;
 
+process.umask(0o022); // the modes of files are in the archive
 rmSync("build", { recursive: true, force: true });
 run("node_modules/typescript/bin/tsc", "--outDir", "build/dist");
 run("node_modules/typescript/bin/tsc", "--project", "tsconfig.cjs.json", "--outDir", "build/dist/cjs");
 writeFileSync("build/dist/cjs/package.json", '{ "type": "commonjs" }\n');
-cpSync("../../LICENSE", "build/LICENSE");
+writeFileSync("build/LICENSE", readFileSync("../../LICENSE"));
 const links = (_, label, target) => `${label}(${files}/${posix.normalize(posix.join(FOLDER, target))})`;
 writeFileSync("build/README.md", readFileSync("README.md", "utf8").replace(RELATIVE_LINK, links));
 writeFileSync("build/package.json", JSON.stringify({

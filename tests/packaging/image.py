@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -27,6 +28,7 @@ image_test = pytest.mark.skipif(
     reason="builds the image and runs it with runc, as root; HEADWATER_TEST_IMAGE=required",
 )
 UNIT = ROOT / "deploy" / "systemd" / "headwater.service"
+SECCOMP = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 NAMESPACES = ("pid", "ipc", "uts", "mount")
 
 
@@ -100,7 +102,7 @@ def filter_of(unit: Path) -> dict[str, Any]:
     allow = "SCMP_ACT_ALLOW"
     changing = {"mprotect", "pkey_mprotect"}
     return {
-        "defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64"],
+        "defaultAction": "SCMP_ACT_ERRNO", "architectures": [SECCOMP[platform.machine()]],
         "syscalls": [
             {"names": sorted(allowed - changing - {"mmap"}), "action": allow},
             {"names": sorted(changing), "action": allow, "args": where(execute, hold=False)},

@@ -1,6 +1,7 @@
 """How processes share the tests: by file, so that a file may have a costly fixture. The longest
 files go first, as the other processes would else wait for them, and a file whose tests have
-nothing in common goes test by test.
+nothing in common goes test by test. Several machines share the files in the same order:
+HEADWATER_TEST_SHARE=2/6 is the second of six.
 """
 
 from __future__ import annotations
@@ -51,6 +52,16 @@ def _place(nodeid: str) -> int:
         if nodeid.startswith(begin):
             return place
     return len(LONGEST)
+
+
+def keep_share(config: pytest.Config, items: list[pytest.Item], share: str) -> None:
+    """Keep the files of one of several machines, `2/6`, and deselect the others."""
+    number, count = map(int, share.split("/"))
+    assert 1 <= number <= count, f"HEADWATER_TEST_SHARE={share}"
+    files = list(dict.fromkeys(item.path for item in items))
+    own = set(files[number - 1 :: count])
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in own])
+    items[:] = [item for item in items if item.path in own]
 
 
 def mark_by_folder(item: pytest.Item) -> None:

@@ -1,7 +1,26 @@
-"""The oldest PostgreSQL that is supported: the package of ours brings it along."""
+"""Other versions of PostgreSQL: the oldest one that is supported, which our package brings along, and the one
+that HEADWATER_TEST_POSTGRESQL names for a run.
+"""
 
 from __future__ import annotations
 
-from headwater.database.programs import Programs, own_folder
+import os
+from pathlib import Path
+
+from headwater.database.programs import Programs, own_folder, read_version, to_major
 
 OLDEST = Programs(own_folder(16), 16)
+
+
+def find_tested() -> Programs | None:
+    """The programs in the folder that HEADWATER_TEST_POSTGRESQL names, or of a major version that our package
+    has; None without it.
+    """
+    named = os.environ.get("HEADWATER_TEST_POSTGRESQL")
+    if not named:
+        return None
+    if named.isdecimal():
+        return Programs(own_folder(int(named)), int(named))
+    version = read_version(Path(named) / "postgres")
+    assert version is not None, f"there is no PostgreSQL in {named}"
+    return Programs(Path(named), to_major(version))

