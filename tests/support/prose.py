@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tests.support.sizes import ROOT, SOURCE
 
-PLACES = ("src", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md", "sdks", "integrations", "deploy")
+PLACES = ("src", "docs", *(path.name for path in sorted(ROOT.glob("*.md"))), "sdks", "integrations", "deploy")
 MOST, MOST_OF_A_KIND = 2.5, 3.0
 """Phrases in 1,000 words: in all, and in each kind of text."""
 PHRASES = {
