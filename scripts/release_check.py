@@ -249,6 +249,7 @@ def main(words: Sequence[str]) -> int:
     by_state = {
         state: [name for name, each in states.items() if each == state] for state in ("failed", "skipped")
     }
+    by_state["left out"] = options.skip
     for state, names in by_state.items():
         print(f"{state}: {', '.join(names) or 'nothing'}")
     return 1 if by_state["failed"] else 0

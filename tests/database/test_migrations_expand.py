@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from headwater.database import migrator
 from headwater.database.migrator import Migration, MigrationError, read_migration
-from tests.support.releases import released_versions
+from tests.support.releases import changelog_versions, released_versions
 from tests.support.schema_changes import Schema, breaking, read_schema
 
 FIRST = "0002"
@@ -60,9 +60,33 @@ def test_it_works(history: History) -> None:
     assert {name: faults for name, faults in history.faults.items() if faults} == {}
 
 
-def test_what_is_taken_away_was_unused_in_a_version_that_is_out() -> None:
+def may_remove(unused_since: str, released: Sequence[str], coming: str) -> bool:
+    """Whether the coming version may remove something: the whole minor version before it can do without."""
+    minor, _, patch = unused_since.rpartition(".")
+    return unused_since in released and patch == "0" and not coming.startswith(f"{minor}.")
+
+
+def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
+    coming, _ = changelog_versions()[0]
     for migration in migrator.migrations():
-        assert migration.unused_since in (None, *released_versions()), migration.name
+        since = migration.unused_since
+        assert since is None or may_remove(since, released_versions(), coming), migration.name
+
+
+@pytest.mark.parametrize(
+    ("unused_since", "coming", "may"),
+    [
+        ("1.1.0", "1.2.0", True),
+        ("1.0.0", "1.2.0", True),
+        ("1.1.0", "1.1.2", False),  # a patch
+        ("1.1.1", "1.2.0", False),  # 1.1.0 still used it
+        ("1.2.0", "1.2.0", False),  # not out
+    ],
+)
+def test_a_minor_version_may_remove_what_the_one_before_did_not_use(
+    unused_since: str, coming: str, *, may: bool
+) -> None:
+    assert may_remove(unused_since, ["1.1.1", "1.1.0", "1.0.0"], coming) is may
 
 
 @pytest.fixture

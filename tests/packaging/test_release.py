@@ -102,8 +102,8 @@ def test_steps_say_what_is_missing(
     monkeypatch.setattr(release_check, "STEPS", steps)
     assert release_check.main(["dist"]) == 1
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed] == ["ok", "skipped", "failed", "failed:", "skipped:"]
-    assert printed[-2:] == ["failed: three", "skipped: two"]
+    assert [line.split()[0] for line in printed] == ["ok", "skipped", "failed", "failed:", "skipped:", "left"]
+    assert printed[-3:] == ["failed: three", "skipped: two", "left out: nothing"]
     assert release_check.main(["dist", "--skip", "three"]) == 0
 
 
