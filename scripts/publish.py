@@ -75,7 +75,7 @@ def main(words: Sequence[str]) -> None:
     """Run the commands of the target, or print them."""
     parser = argparse.ArgumentParser(description="Publish a release.")
     parser.add_argument("what", choices=TARGETS)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--dry-run", action="store_true", help="print the commands only")
     options = parser.parse_args(words)
     for command in TARGETS[options.what](options.folder):
