@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -79,8 +79,10 @@ def title_of(kind: str) -> str:
 
 def show_value(value: object) -> str:
     """Return a stored value as text, and a dash for none."""
-    if value is None:
+    if value is None or value == []:
         return "\N{EN DASH}"
+    if isinstance(value, list):
+        return ", ".join(map(show_value, cast("list[object]", value)))
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
