@@ -267,5 +267,5 @@ pytest_plugins = [
     "tests.support.reading_fixtures", "tests.support.exports", "tests.support.webhooks",
     "tests.support.importing", "tests.support.import_desk", "tests.support.sites",
     "tests.support.destinations", "tests.support.sides", "tests.conformance.node",
-    "tests.oauth.fixtures",
+    "tests.oauth.fixtures", "tests.support.collecting",
 ]  # fmt: skip
