@@ -32,7 +32,6 @@ from headwater.api.reference.examples import add_examples
 from headwater.api.reference.page import reference_routes
 from headwater.assistants.mcp.context import McpServices
 from headwater.assistants.mcp.endpoint import SpaceEndpoint
-from headwater.assistants.mcp.tools import TOOLS
 from headwater.assistants.oauth.client_directory import ClientDirectory
 from headwater.assistants.oauth.client_metadata import HostedClients
 from headwater.assistants.oauth.consent_page import authorize_routes
@@ -216,7 +215,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
-        assistants=SpaceEndpoint(for_assistants, settings.brand, TOOLS),
+        assistants=SpaceEndpoint(for_assistants, settings.brand),
     )
 
 

@@ -9,6 +9,8 @@ from html import unescape
 
 import httpx
 
+from tests.support.campaigns import IS_LONG
+
 HOME = "/console/spaces/1"
 NOT_PAGES = re.compile(r"\.csv|\.svg|/download|/logout|/export")
 DEAD_ENDS = ("No report", "Nothing can be said")
@@ -18,7 +20,7 @@ WITH_MODELS = (
 )  # fmt: skip
 MOST_FOR_A_SHAPE = 2
 """Pages visited for one path and set of parameters: rows of a table lead to pages of one kind."""
-MOST_PAGES = 250
+MOST_PAGES = 250 if IS_LONG else 80
 
 
 class Walk:

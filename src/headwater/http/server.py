@@ -110,8 +110,8 @@ def make_server(
 
 def serve(app: Any, listener: socket.socket, max_connections: int, began: Callable[[], None]) -> None:
     """Serve `app` until SIGTERM or SIGINT, then finish current work within the grace period."""
-    # The program's own objects never become garbage, so exclude them from collections.
-    gc.collect()
+    # The program's own objects never become garbage, so exclude them from collections. What is garbage among
+    # them is too little for the time that a collection takes.
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
     make_server(app, max_connections, began).run([listener])

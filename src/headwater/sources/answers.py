@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -163,7 +163,9 @@ def _is_long(word: str) -> bool:
     return 2 * _MIN_MISSPELT_LENGTH - 1 <= len(word) <= MAX_WORD_LENGTH
 
 
-def _read_phrases() -> Phrases:
+@cache
+def _shipped() -> Phrases:
+    """Read the built-in phrases. Most processes meet no answer."""
     phrases = Phrases()
     text = files("headwater.sources").joinpath("answers.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -175,7 +177,6 @@ def _read_phrases() -> Phrases:
     return phrases
 
 
-_SHIPPED = _read_phrases()
 _PAID = frozenset(source.removesuffix("_ads") for source in LISTED_SOURCES if source.endswith("_ads"))
 
 
@@ -205,7 +206,7 @@ class AnswerRules:
 @lru_cache(maxsize=4096)
 def _classify_by_shipped(answer: str) -> str:
     """Classify by the built-in phrases. Cached because most answers are chosen from a list."""
-    full_answer = _SHIPPED.full_answers.get(normalize_phrase(answer))
+    full_answer = _shipped().full_answers.get(normalize_phrase(answer))
     if full_answer is not None:
         return full_answer.source
     matches = [*_find_in_words(answer), *_find_in_asian_text(fold_accents(answer))]
@@ -227,12 +228,12 @@ def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
         length, sense = _find_phrase(words, index)
         if sense is not None:
             yield _PhraseAt(sense.level, matches[index][0], sense.source)
-            suffix = _find_longest(_SHIPPED.ends, _list_ends(words[index]))
+            suffix = _find_longest(_shipped().ends, _list_ends(words[index]))
             if suffix is not None:  # a compound word: Facebookannons
                 yield _PhraseAt(suffix.level, matches[index][0] + 1, suffix.source)
         index += length
     for word in _WORD.findall(fold_case(answer))[:MAX_WORDS]:
-        sense = _SHIPPED.accented.get(word)
+        sense = _shipped().accented.get(word)
         if sense is not None:
             yield _PhraseAt(sense.level, 0, sense.source)
 
@@ -240,12 +241,12 @@ def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
 def _find_phrase(words: Sequence[str], index: int) -> tuple[int, _Sense | None]:
     """Return the number of words and the phrase's meaning."""
     for length in range(min(MAX_PHRASE_WORDS, len(words) - index), 0, -1):
-        sense = _SHIPPED.exact.get(" ".join(words[index : index + length]))
+        sense = _shipped().exact.get(" ".join(words[index : index + length]))
         if sense is not None:
             return length, sense
     word = words[index]
-    prefix = _find_longest(_SHIPPED.beginnings, (word[:end] for end in range(len(word), 2, -1)))
-    return 1, prefix or _find_longest(_SHIPPED.ends, _list_ends(word)) or _find_misspelt(word)
+    prefix = _find_longest(_shipped().beginnings, (word[:end] for end in range(len(word), 2, -1)))
+    return 1, prefix or _find_longest(_shipped().ends, _list_ends(word)) or _find_misspelt(word)
 
 
 def _list_ends(word: str) -> Iterator[str]:
@@ -265,9 +266,10 @@ def _find_misspelt(word: str) -> _Sense | None:
     near |= _remove_two(word) if _is_long(word) else set()
     exact = {word[:i] + word[i + 1 :] for i in indexes}
     exact |= {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in indexes[:-1]}
-    matches = [_SHIPPED.near[key] for key in near & _SHIPPED.near.keys()]
+    shipped = _shipped()
+    matches = [shipped.near[key] for key in near & shipped.near.keys()]
     matches += [
-        _SHIPPED.exact[key] for key in exact & _SHIPPED.exact.keys() if len(key) >= _MIN_MISSPELT_LENGTH
+        shipped.exact[key] for key in exact & shipped.exact.keys() if len(key) >= _MIN_MISSPELT_LENGTH
     ]
     return min(matches) if matches else None
 
@@ -277,18 +279,17 @@ def _find_in_asian_text(folded: str) -> Iterator[_PhraseAt]:
     if not _ASIAN_TEXT.search(folded):
         return
     text = folded[: MAX_WORDS * 5]
+    parts = _shipped().parts
+    longest = max(map(len, parts))
     position = 0
     while position < len(text):
-        for length in range(min(_MAX_PART_LENGTH, len(text) - position), 0, -1):
-            sense = _SHIPPED.parts.get(text[position : position + length])
+        for length in range(min(longest, len(text) - position), 0, -1):
+            sense = parts.get(text[position : position + length])
             if sense is not None:
                 yield _PhraseAt(sense.level, position, sense.source)
                 position += length - 1
                 break
         position += 1
-
-
-_MAX_PART_LENGTH = max(map(len, _SHIPPED.parts))
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
 from enum import StrEnum
 
 import structlog
@@ -19,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headwater.assistants.mcp.context import CALLING, TOOL_CONTEXT, McpServices, ToolContext
 from headwater.assistants.mcp.hosts import AllowedHosts
 from headwater.assistants.mcp.protocol_messages import check_message, encode_problem
-from headwater.assistants.mcp.tool import Tool
 from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import read_body, refuse_encoding
@@ -54,10 +52,9 @@ class AccessRefusal(StrEnum):
 class SpaceEndpoint:
     """/mcp/{space_id}/public-api, for all Spaces."""
 
-    def __init__(self, service: McpServices, brand: str, tools: Sequence[Tool]) -> None:
+    def __init__(self, service: McpServices, brand: str) -> None:
         self._service = service
         self._brand = brand
-        self._tools = tools
         self._hosts = AllowedHosts.of(service.base_url)
         self._protocol: ASGIApp | None = None
 
@@ -79,12 +76,13 @@ class SpaceEndpoint:
         await self._protocol(scope, _replay(body, receive), send)
 
     def _load_protocol(self) -> ASGIApp:
-        """Load the SDK for the first message. It takes half a second and 24 MB, and most services have no
-        assistant.
+        """Load the SDK and the tools for the first message. They take more than half a second and 24 MB, and
+        most services have no assistant.
         """
         from headwater.assistants.mcp.server import build_protocol  # noqa: PLC0415 - see above
+        from headwater.assistants.mcp.tools import TOOLS  # noqa: PLC0415 - see above
 
-        return build_protocol(self._brand, self._tools)
+        return build_protocol(self._brand, TOOLS)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
         headers = Headers(scope=scope)

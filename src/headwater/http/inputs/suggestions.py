@@ -1,15 +1,15 @@
 """Suggestions for a misspelled name from a closed list.
 
 A name is suggested if it differs only in case and punctuation, in one letter (added, missing, wrong, or
-swapped), or if one begins with the other. Lookup tables are built once, so a request with a thousand wrong
-names stays cheap.
+swapped), or if one begins with the other. Lookup tables are built once, for the first wrong name, so a
+request with a thousand of them stays cheap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 LONGEST = 40
 """Maximum characters of a word to look up; a longer one matches no name."""
@@ -20,22 +20,32 @@ _LIKENESS = 0.6
 """difflib's ratio."""
 
 
+class _Tables:
+    """Where to look up the letters of a word, its typos, and what a name begins with."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.by_letters: dict[str, str] = {}
+        self.by_typo: dict[str, list[str]] = {}
+        self.by_beginning: dict[str, list[str]] = {}
+        for name in names:
+            letters = _letters(name)
+            self.by_letters.setdefault(letters, name)
+            for typo in {letters, *_shortened(letters)}:
+                self.by_typo.setdefault(typo, []).append(name)
+            for beginning in _beginnings(letters):
+                self.by_beginning.setdefault(beginning, []).append(name)
+
+
 class Names:
     """A closed list of names, and its description if that is shorter."""
 
     def __init__(self, names: Iterable[str], written: str = "") -> None:
         self._names = tuple(names)
         self._written = written or ", ".join(self._names)
-        self._by_letters: dict[str, str] = {}
-        self._by_typo: dict[str, list[str]] = {}
-        self._by_beginning: dict[str, list[str]] = {}
-        for name in self._names:
-            letters = _letters(name)
-            self._by_letters.setdefault(letters, name)
-            for typo in {letters, *_shortened(letters)}:
-                self._by_typo.setdefault(typo, []).append(name)
-            for beginning in _beginnings(letters):
-                self._by_beginning.setdefault(beginning, []).append(name)
+
+    @cached_property
+    def _tables(self) -> _Tables:
+        return _Tables(self._names)
 
     def near(self, word: str) -> tuple[str, ...]:
         """Return similar names, nearest first, at most MOST."""
@@ -46,7 +56,7 @@ class Names:
         letters = _letters(word)
         if not any(letter.isalpha() for letter in letters):
             return ()
-        same = self._by_letters.get(letters)
+        same = self._tables.by_letters.get(letters)
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
     def nearest(self, word: str) -> tuple[str, ...]:
@@ -56,8 +66,8 @@ class Names:
         near = self.near(word)
         if near or len(word) > LONGEST:
             return near
-        like = get_close_matches(_letters(word), self._by_letters, MOST, _LIKENESS)
-        return tuple(self._by_letters[letters] for letters in like)
+        like = get_close_matches(_letters(word), self._tables.by_letters, MOST, _LIKENESS)
+        return tuple(self._tables.by_letters[letters] for letters in like)
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:
         near = self.near(word) if near is None else near
@@ -76,10 +86,10 @@ class Names:
         similar: dict[str, None] = {}
         if len(letters) >= _SHORTEST_TYPO:
             for typo in (letters, *_shortened(letters)):
-                similar |= dict.fromkeys(self._by_typo.get(typo, ()))
-        similar |= dict.fromkeys(self._by_beginning.get(letters, ()))
+                similar |= dict.fromkeys(self._tables.by_typo.get(typo, ()))
+        similar |= dict.fromkeys(self._tables.by_beginning.get(letters, ()))
         for beginning in _beginnings(letters):
-            if (name := self._by_letters.get(beginning)) is not None:
+            if (name := self._tables.by_letters.get(beginning)) is not None:
                 similar[name] = None
         # Another number is another name, not a misspelling.
         digits = _digits(letters)
