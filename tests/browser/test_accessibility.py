@@ -45,6 +45,8 @@ WIDTHS = [1440, 390, NARROWEST]
 LONG = "Donaudampfschifffahrtsgesellschaft" * 6
 RUN = """(rules) => axe.run({resultTypes: ["violations"], ...(rules ? {runOnly: rules} : {})}).then(
     (found) => found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe that tell light from dark."""
 UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 UNFOLD_ONE = """(place) => document.querySelectorAll('details.confirm').forEach(
     (one, at) => { one.open = at === place; })"""
@@ -70,27 +72,34 @@ def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
     return open_one
 
 
-def check(page: Page, path: str, *, by_axe: bool = True) -> None:
-    """Check a page in light, and what depends on colours also in dark. The narrowest screen only
-    has less room: a page is laid out there as on the phone.
-    """
-    size = page.viewport_size
-    if by_axe and (size is None or size["width"] != NARROWEST):
+def check_by_axe(page: Page, path: str, *, light: bool, dark: bool) -> None:
+    """Check a page in light, dark or both, where dark adds only what depends on colours."""
+    if light:
         assert page.evaluate(RUN) == [], path
+    if dark:
         page.emulate_media(color_scheme="dark")
-        assert page.evaluate(RUN, ["color-contrast", "link-in-text-block"]) == [], f"{path}, dark"
+        assert page.evaluate(RUN, OF_COLOURS if light else None) == [], f"{path}, dark"
         page.emulate_media(color_scheme="light")
+
+
+def check(page: Page, path: str) -> None:
+    """Check a page as wide as it is."""
+    check_by_axe(page, path, light=True, dark=True)
     assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
 
 
 def check_widths(page: Page, path: str, place: int = 0) -> None:
     """Check a page on screens of every width. In an ordinary run axe looks at it on the desktop or on the
-    phone, in turns by its `place` in a list; in a long one on both.
+    phone, in light or in dark, in turns by its `place` in a list; in a long one on both in both. The
+    narrowest screen only has less room: a page is laid out there as on the phone.
     """
     page.evaluate(FOCUS)
+    in_light = place // 2 % 2 == 0
     for turn, width in enumerate(WIDTHS, place):
         resize(page, width)
-        check(page, path, by_axe=IS_LONG or turn % 2 == 0)
+        if width != NARROWEST and (IS_LONG or turn % 2 == 0):
+            check_by_axe(page, path, light=IS_LONG or in_light, dark=IS_LONG or not in_light)
+        assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
 
 
 def resize(page: Page, width: int) -> None:

@@ -19,7 +19,7 @@ from headwater.base.storage import LocalFolder
 from headwater.intake.imports.job_worker import work
 from headwater.spaces.accounts.users import User
 from tests.browser.keys import reach
-from tests.browser.test_accessibility import RUN, WIDTH
+from tests.browser.test_accessibility import OF_COLOURS, RUN, WIDTH
 from tests.browser.test_console import Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
@@ -94,7 +94,7 @@ class Hand:
         assert self.page.evaluate(WIDTH) == 0, self.page.url
         if colours:
             self.page.emulate_media(color_scheme="dark")
-            assert self.page.evaluate(RUN) == [], f"{self.page.url}, dark"
+            assert self.page.evaluate(RUN, OF_COLOURS) == [], f"{self.page.url}, dark"
             self.page.emulate_media(color_scheme="light")
         self.page.set_viewport_size(size)
 
