@@ -14,6 +14,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,15 +136,33 @@ def _make_logins_cheap(url: str, password: str) -> None:
         connection.execute(SQL("ALTER ROLE CURRENT_USER PASSWORD {}").format(Literal(password)))
 
 
+@pytest.fixture(scope="session")
+def _young_template(database_url: str) -> Iterator[str]:
+    """The name of a database without rows, to copy: all of a migration takes much longer."""
+    with _new_database(database_url, "template1") as (name, _):
+        yield name
+
+
 @pytest.fixture
-def young_url(database_url: str) -> Iterator[str]:
+def young_url(database_url: str, _young_template: str) -> Iterator[str]:
     """A database that has no rows yet."""
-    name = f"young_{secrets.token_hex(8)}"
-    with psycopg.connect(database_url, autocommit=True) as server:
-        server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
-        migrate(url)
+    with _new_database(database_url, _young_template) as (_, url):
         yield url
+
+
+@contextmanager
+def _new_database(database_url: str, template: str) -> Iterator[tuple[str, str]]:
+    """Make a migrated database, and yield its name and URL. A copy still gets a role of its own."""
+    name = f"young_{secrets.token_hex(8)}"
+    url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(
+            SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                Identifier(name), Identifier(template)
+            )
+        )
+        migrate(url)
+        yield name, url
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
