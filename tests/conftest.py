@@ -40,6 +40,7 @@ from headwater.http.server import make_server
 from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.keys import SCOPES
 from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
+from tests.support.campaigns import IS_LONG
 from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.connections import Lender
 from tests.support.distribution import Scheduling, keep_share, mark_by_folder, put_longest_first
@@ -54,9 +55,12 @@ BASE_URL = "http://headwater.test"
 NOWHERE = "http://127.0.0.1:9"
 """Where nobody listens."""
 
-# Nothing is timed: a busy machine must not fail a test.
+# Nothing is timed: a busy machine must not fail a test. An ordinary run has half of hypothesis's examples.
 hypothesis.settings.register_profile(
-    "headwater", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "headwater",
+    max_examples=100 if IS_LONG else 50,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("headwater")
 
