@@ -23,7 +23,6 @@ class CommandEntry(NamedTuple):
         module, _, variable = self.place.partition(":")
         gc.disable()  # what modules create while they load lives on
         loaded = import_module(f"headwater.cli.{module}")
-        gc.freeze()
         gc.enable()
         return getattr(loaded, variable)
 
