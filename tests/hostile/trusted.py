@@ -17,6 +17,7 @@ TRUSTED: Mapping[str, str] = {
     "events/browsing/views.py build_stored_view": "a column that we wrote",
     "spaces/access.py Caller.locate": "an address that the reader of clients' addresses has written",
     "cli/": "typed by the operator, or a row of ours",
+    "base/syslog_server.py": "a setting of the operator",
     "demo/": "our own service's answers",
     "console/people_pages/": "rows that we wrote",
     "console/order_pages/webhook_view.py": "an event that we accepted",

@@ -16,13 +16,20 @@ from headwater.console.visits import (
     read_form_problem,
 )
 from headwater.spaces.accounts import tokens
+from headwater.spaces.accounts.members import lock_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
 
 ROUTES = SpacePages("/mcp")
 _CREATE = SentForm(
-    "create token", Permission.MAKE_TOKENS, once=True, is_dangerous=True, changes=("assistant_token",)
+    "create token",
+    Permission.MAKE_TOKENS,
+    once=True,
+    lock=lock_members,
+    is_dangerous=True,
+    changes=("assistant_token",),
 )
+_REVOKE = SentForm("revoke token", Permission.READ, lock=lock_members, changes=("assistant_token",))
 
 
 @ROUTES.page()
@@ -49,7 +56,7 @@ async def post_create(visit: PageVisit) -> Response:
     return await _page(visit, made={"token": token, "name": new.name.strip()})
 
 
-@ROUTES.action("/revoke", SentForm("revoke token", Permission.READ, changes=("assistant_token",)))
+@ROUTES.action("/revoke", _REVOKE)
 async def post_revoke(visit: PageVisit) -> FlashMessage:
     """Revoke a token. Members without the token permission may revoke only their own."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))

@@ -24,7 +24,7 @@ async def change(settings: Settings, arguments: Namespace, *kinds: Kind) -> Asyn
     """Yield a connection in a transaction, and record what a command changes of `kinds`. Raises Failure."""
     action = make_action(arguments)
     async with transaction(settings) as connection:
-        if "member" in kinds:  # before the log's own locks, as pages do
+        if "member" in kinds or "assistant_token" in kinds:  # before the log's own locks, as pages do
             await lock_members(connection, action.space_id)
         async with recording(connection, action, kinds):
             yield connection
