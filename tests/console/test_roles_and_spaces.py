@@ -141,6 +141,8 @@ ONLY_FORMS = {
     *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/", "/spend/watch"))),
 }  # fmt: skip
 """Pages that are nothing but a form, for those alone who may send it."""
+OF_MANAGERS = {"/audit", "/audit.ndjson"}
+"""Pages for those alone who manage members."""
 ENDS = sorted(
     (route.path.removeprefix(IN_SPACE), method)
     for route in PAGES
@@ -238,6 +240,7 @@ def test_who_sees_a_page(
     for role in Role:
         answer = person(role).browser.get(f"/console/spaces/{space_id}{page}{NEEDED.get(end, '')}")
         hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
+        hidden = hidden or (end in OF_MANAGERS and not role.may(Permission.MANAGE_MEMBERS))
         assert answer.status_code == (403 if hidden else 200), (role, answer.text)
     elsewhere = make_space(name="Elsewhere")
     stranger = person(Role.OWNER, elsewhere)
