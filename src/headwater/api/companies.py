@@ -34,7 +34,7 @@ async def get_stored_company(call: Call) -> str:
 
 
 async def update_stored_company(call: Call) -> str:
-    """AuditChange a company's domain, external id or name; null releases a domain or an external id."""
+    """Change a company's domain, external id or name; null releases a domain or an external id."""
     company_id = call.path_id("id")
     change = read_change(await call.body())
     async with call.change() as connection:

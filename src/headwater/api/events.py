@@ -46,7 +46,7 @@ async def get_stored_event(call: Call) -> str:
 
 
 async def update_stored_event(call: Call) -> Message:
-    """AuditChange or clear an event's amount."""
+    """Change or clear an event's amount."""
     event_id = call.path_id("event_id")
     change = read_change(await call.body())
     async with call.change() as connection:

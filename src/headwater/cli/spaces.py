@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,7 @@ from headwater.operations.terminal.output import Noted, Output, Row, print_outpu
 from headwater.operations.terminal.values import node_address, read_pairs
 from headwater.spaces import spaces
 from headwater.spaces.audit.entries import AuditChange
+from headwater.spaces.audit.kinds import Kind
 from headwater.spaces.models import Space
 from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
@@ -32,6 +34,14 @@ from headwater.spaces.settings_input import read_changes
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
 _COLUMNS = ("id", *_SETTINGS, "subscription")
 
+_CHANGES: Sequence[Kind] = (
+    "space",
+    "event_label",
+    "field_label",
+    "rate_limit",
+    "source_name",
+    "answer_phrase",
+)
 DRY_RUN = Option("--dry-run", action="store_true", help="only list the remaining steps")
 
 group = CommandGroup()
@@ -69,7 +79,7 @@ async def set_space(settings: Settings, arguments: Namespace) -> Row:
     from headwater.api.operations import RATE_LIMITS  # noqa: PLC0415
 
     changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
-    async with change(settings, arguments, "space", "event_label", "field_label", "rate_limit") as connection:
+    async with change(settings, arguments, *_CHANGES) as connection:
         space = await spaces.change_space(connection, arguments.space, changes)
         return await _describe(connection, space)
 

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
+from headwater.database.jobs.duties import INSTALLATION
 from headwater.operations.terminal.audited import change, note_change
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
@@ -53,7 +54,7 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
         space = await fetch_space(connection, arguments.space)
     context = (settings.brand, arguments.email, arguments.name or "", space.name)
     password_hash = await _read_password_hash(context) if arguments.password_stdin else None
-    async with change(settings, arguments, "user", "member") as connection:
+    async with change(settings, arguments, "member", "invitation") as connection:
         user = await users.find_user(connection, arguments.email)
         created = user is None
         if user is None:
@@ -61,6 +62,8 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
                 raise Failure("--password-stdin: a new account needs a password")
             name = arguments.name or ""
             user = await users.create_user(connection, arguments.email, password_hash, name)
+            made = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
+            await note_change(connection, arguments, made, INSTALLATION)
         await _put_member(connection, arguments.space, user.id, role)
         url = await fetch_base_url(connection, settings)
     row = _describe(user, arguments.space) | {"role": role.value, "created": created}
@@ -90,7 +93,7 @@ async def invite(settings: Settings, arguments: Namespace) -> Row:
 @group.command("remove", "take a member out of a Space", EMAIL, SPACE, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    async with change(settings, arguments, "member", "invitation") as connection:
+    async with change(settings, arguments, "member", "invitation", "assistant_token") as connection:
         user = await fetch_user(connection, arguments.email)
         await members.remove_member(connection, arguments.space, user.id)
     return _describe(user, arguments.space)

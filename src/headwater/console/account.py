@@ -13,7 +13,7 @@ from headwater.console.factor_pages.code_check import describe_refusal, mark_ref
 from headwater.console.factor_pages.password_check import check_current_password
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
-from headwater.console.login import begin_session, load_login_ways
+from headwater.console.login import load_login_ways, replace_session
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import (
     LOGIN,
@@ -70,11 +70,11 @@ async def post_password(request: Request) -> Response:
     except Invalid as error:
         return await _page(request, visitor, error.errors, status=422)
     password_hash = await shared.passwords.hash(form.text("password"))
-    async with change_account(request, visitor.user.id, "user") as connection:
+    async with change_account(request, visitor.user.id, "user", "session") as connection:
         await change_password(
             connection, visitor.user.id, password_hash, revoke_tokens=bool(form.text("revoke"))
         )
-        token = await begin_session(
+        token, _ = await replace_session(
             connection, request, visitor.user, visitor, factor_at=visitor.session.factor_at
         )
     response = redirect(request, PATH, FlashMessage.PASSWORD_CHANGED)

@@ -42,8 +42,6 @@ async def change_account(request: Request, user_id: int, *kinds: Kind) -> AsyncG
 
 
 def _name(request: Request) -> str:
-    """Return the address below the console or the Space, with the names of ids instead of them."""
-    names = {value: f"{{{name}}}" for name, value in request.path_params.items()}
-    segments = [names.get(segment, segment) for segment in request.url.path.split("/")]
-    path = "/".join(segments).removeprefix(HOME).removeprefix("/")
+    """Return the route below the console or the Space: it has the names of ids, and not a link's token."""
+    path: str = request.scope["route"].path_format.removeprefix(HOME).removeprefix("/")
     return path.removeprefix("spaces/{space_id}/")

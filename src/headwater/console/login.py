@@ -147,16 +147,30 @@ async def begin_session(
     origin: ProviderSession = PASSWORD,
     factor_at: datetime | None = None,
 ) -> str:
-    """Return the new session's token. Ends the browser's earlier session, `visitor`."""
+    """Replace the browser's session, and record the login. Return the new session's token."""
+    token, opened = await replace_session(connection, request, user, visitor, origin, factor_at)
+    if opened:
+        await add_entry(connection, make_action(request, user.id), opened)
+    return token
+
+
+async def replace_session(
+    connection: AsyncConnection,
+    request: Request,
+    user: User,
+    visitor: Visitor | None,
+    origin: ProviderSession = PASSWORD,
+    factor_at: datetime | None = None,
+) -> tuple[str, list[AuditChange]]:
+    """Return the new session's token, and what to record. Ends the browser's earlier session, `visitor`."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
     token, session = await open_session(connection, user.id, device, origin, factor_at)
-    if session is not None:
-        facts = {"device": device, "provider": origin.provider, "second_factor": factor_at is not None}
-        change = AuditChange("session", session.id, after=facts)
-        await add_entry(connection, make_action(request, user.id), [change])
-    return token
+    if session is None:
+        return token, []
+    facts = {"device": device, "provider": origin.provider, "second_factor": factor_at is not None}
+    return token, [AuditChange("session", session.id, after=facts)]
 
 
 async def _note_failure(request: Request, user: User | None) -> None:

@@ -58,7 +58,7 @@ def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS
         permission,
         lock=members.lock_members,
         is_dangerous=True,
-        changes=("member", "invitation", "api_key"),
+        changes=("member", "invitation", "api_key", "assistant_token"),
     )
 
 

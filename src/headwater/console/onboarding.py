@@ -12,10 +12,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
-from headwater.console.audited import make_action
+from headwater.console.audited import change_account, make_action
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
-from headwater.console.login import begin_session, load_login_ways
+from headwater.console.login import load_login_ways, replace_session
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, LOGIN, SeeOther, Visitor, find_visitor, guest_key, log_in
 from headwater.endpoints.services import services
@@ -86,10 +86,9 @@ async def post_set_up(request: Request) -> Response:
                 return _refuse_link(request)
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
-            change = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
-            await add_entry(connection, make_action(request, user.id), [change])
-            await _give_spaces(connection, user, form)
-            session = await begin_session(connection, request, user, before)
+            for space_id in await _give_spaces(connection, user, form):
+                await _note_joined(connection, request, user, space_id, Role.OWNER)
+            session = await _begin_first_session(connection, request, user, before)
     except Invalid as error:
         return _set_up_page(request, form, error.errors, needs_space=needs_space, status=422)
     response = redirect(request, HOME, FlashMessage.SET_UP)
@@ -97,13 +96,24 @@ async def post_set_up(request: Request) -> Response:
     return response
 
 
-async def _give_spaces(connection: AsyncConnection, user: User, form: PostedForm) -> None:
+async def _give_spaces(connection: AsyncConnection, user: User, form: PostedForm) -> list[int]:
+    """Return the ids of the user's Spaces."""
     if await any_space(connection):
-        await adopt_spaces(connection, user.id)
-    else:
-        space = await create_space(connection, read_changes(_space_values(form)))
-        await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
-        await add_member(connection, space.id, user.id, Role.OWNER)
+        return await adopt_spaces(connection, user.id)
+    space = await create_space(connection, read_changes(_space_values(form)))
+    await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
+    await add_member(connection, space.id, user.id, Role.OWNER)
+    return [space.id]
+
+
+async def _begin_first_session(
+    connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
+) -> str:
+    """Return the token of a new user's session, and record both."""
+    token, opened = await replace_session(connection, request, user, visitor)
+    created = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
+    await add_entry(connection, make_action(request, user.id), [created, *opened])
+    return token
 
 
 def _space_values(form: PostedForm) -> dict[str, str]:
@@ -149,7 +159,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """AuditChange the password and log out every browser of the account."""
+    """Change the password and log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _find_reset_user(request)
     if user is None:
@@ -162,13 +172,10 @@ async def post_reset(request: Request) -> Response:
     except Invalid as error:
         return render(request, "reset.html", status=422, errors=error.errors, email=user.email)
     password_hash = await shared.passwords.hash(form.text("password"))
-    async with shared.database.transaction() as connection:
-        user_id = await links.use_reset_link(connection, request.path_params["token"])
-        if user_id is None:
+    async with change_account(request, user.id, "user", "session") as connection:
+        if await links.use_reset_link(connection, request.path_params["token"]) is None:
             return _refuse_link(request)
-        await change_password(connection, user_id, password_hash, revoke_tokens=True)
-        change = AuditChange("user", user_id, after={"password_hash": HIDDEN_VALUE})
-        await add_entry(connection, make_action(request, user_id), [change])
+        await change_password(connection, user.id, password_hash, revoke_tokens=True)
     return redirect(request, LOGIN, FlashMessage.PASSWORD_CHOSEN)
 
 
@@ -202,7 +209,7 @@ async def post_join(request: Request) -> Response:
             return await _join_with_new_account(request, form, offer)
         async with services(request).database.transaction() as connection:
             await invitations.accept(connection, token, visitor.user.id)
-            await _note_joined(connection, request, visitor.user, offer)
+            await _note_joined(connection, request, visitor.user, offer.space_id, offer.role)
     except (EmailTaken, MemberRefused) as error:
         return _join_page(request, offer, form, {"email": [error.message]}, status=409)
     except NotFound:
@@ -232,8 +239,8 @@ async def _join_with_new_account(request: Request, form: PostedForm, offer: Invi
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await invitations.accept(connection, request.path_params["token"], user.id)
-            await _note_joined(connection, request, user, offer)
-            session = await begin_session(connection, request, user, None)
+            await _note_joined(connection, request, user, offer.space_id, offer.role)
+            session = await _begin_first_session(connection, request, user, None)
     except Invalid as error:
         return _join_page(request, offer, form, error.errors, status=422)
     response = redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
@@ -242,10 +249,10 @@ async def _join_with_new_account(request: Request, form: PostedForm, offer: Invi
 
 
 async def _note_joined(
-    connection: AsyncConnection, request: Request, user: User, offer: InvitationOffer
+    connection: AsyncConnection, request: Request, user: User, space_id: int, role: str
 ) -> None:
-    change = AuditChange("member", user.id, after={"role": offer.role})
-    await add_entry(connection, make_action(request, user.id, offer.space_id), [change])
+    change = AuditChange("member", user.id, after={"role": role})
+    await add_entry(connection, make_action(request, user.id, space_id), [change])
 
 
 async def _offer(request: Request) -> InvitationOffer | None:

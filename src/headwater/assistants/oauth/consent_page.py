@@ -34,7 +34,7 @@ from headwater.assistants.oauth.requests import (
     read_reply_target,
     read_request,
 )
-from headwater.console.audited import make_action
+from headwater.console.audited import change_account, make_action
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
 from headwater.console.visitor import (
@@ -185,7 +185,7 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
 async def _switch(request: Request, consent: ConsentRequest) -> Response:
     """Log out, and return here after another login."""
     visitor = consent.visitor
-    async with services(request).database.connection() as connection:
+    async with change_account(request, visitor.user.id, "session") as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
     response = _see(f"{LOGIN}?next={quote(_here(consent.query), safe='/')}")
     delete_cookie(request, response, "session")

@@ -32,7 +32,7 @@ from headwater.console.visits import (
 from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts.roles import Permission
-from headwater.spaces.audit.entries import AuditChange, add_entry
+from headwater.spaces.audit.subjects import recording
 from headwater.spaces.spaces import fetch_space
 
 ANSWER_FORM = "mail answer"
@@ -121,12 +121,11 @@ async def post_answer(request: Request) -> Response:
         target = await channels.fetch_target(connection, space_id, channel_id)
         space = await fetch_space(connection, space_id)
         if target is not None and target.kind == EMAIL:
-            if answer == "agree":
-                await channels.confirm_channel(connection, space_id, channel_id)
-            elif answer == "refuse":
-                await channels.remove_channel(connection, space_id, channel_id)
-            change = AuditChange("alert_channel", channel_id, after={"answer": answer})
-            await add_entry(connection, make_action(request, None, space_id), [change])
+            async with recording(connection, make_action(request, None, space_id), ("alert_channel",)):
+                if answer == "agree":
+                    await channels.confirm_channel(connection, space_id, channel_id)
+                elif answer == "refuse":
+                    await channels.remove_channel(connection, space_id, channel_id)
     return render(request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=answer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,10 +38,12 @@ from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, l
 from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.audit.entries import AuditChange
+from headwater.spaces.audit.kinds import Kind
 
 ROUTES = SpacePages("/alerts/reports")
-_SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True, changes=("scheduled_report",))
-_CHANGE = SentForm("change report", Permission.CHANGE_SETTINGS, changes=("scheduled_report",))
+_CHANGES: Sequence[Kind] = ("scheduled_report", "alert_channel")
+_SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True, changes=_CHANGES)
+_CHANGE = SentForm("change report", Permission.CHANGE_SETTINGS, changes=_CHANGES)
 _ME = "me"
 """The recipient whose channel is created when it is first needed."""
 _TEXTS = ("report", "name", "page", "query", "cadence", "time", "with_csv")

@@ -68,7 +68,7 @@ async def post_authenticator(request: Request) -> Response:
     if step is None:
         return await _page(request, visitor, next_path, state.secret, {"code": [_WRONG]})
     token, user_id = request.cookies[cookie_name(request, "session")], visitor.user.id
-    async with change_account(request, user_id, "authenticator", "recovery_codes") as connection:
+    async with change_account(request, user_id, "authenticator", "recovery_codes", "session") as connection:
         if not await add_authenticator(connection, shared.sealing_key, user_id, state.secret, step):
             return redirect(request, next_path)
         if visitor.session.has_factor:

@@ -77,7 +77,7 @@ async def _add(request: Request, visitor: Visitor, form: PostedForm) -> list[str
     await use_challenge(request, state.challenge)
     verified = check_creation(_require_party(request), state.challenge, form.text("credential"))
     token = request.cookies[cookie_name(request, "session")]
-    async with change_account(request, user_id, "passkey", "recovery_codes") as connection:
+    async with change_account(request, user_id, "passkey", "recovery_codes", "session") as connection:
         await add_passkey(connection, user_id, form.text("name"), verified)
         if visitor.session.has_factor:
             return None

@@ -1,4 +1,4 @@
-"""AuditChange a webhook."""
+"""Change a webhook."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ async def change(settings: Settings, arguments: Namespace, *kinds: Kind) -> Asyn
 async def note_change(
     connection: AsyncConnection, arguments: Namespace, change: AuditChange, space_id: int | None = None
 ) -> None:
-    """Record a change of a stored record, or one whose Space the command has made."""
+    """Record a change of a stored record, or one of `space_id` instead of the command's Space."""
     await add_entry(connection, make_action(arguments, space_id), [change])
 
 
 def make_action(arguments: Namespace, space_id: int | None = None) -> Action:
     """Return the action of a command: in its Space, if it has the option."""
-    space = space_id or getattr(arguments, "space", None) or INSTALLATION
+    space = getattr(arguments, "space", None) or INSTALLATION if space_id is None else space_id
     return Action(Actor(way=Way.COMMAND, operator=_name_operator()), arguments.words, space)
 
 

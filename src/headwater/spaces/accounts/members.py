@@ -101,9 +101,10 @@ async def add_member(connection: AsyncConnection, space_id: int, user_id: int, r
     await announce_access(connection, space_id)
 
 
-async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
-    """Make the first user the owner of every existing Space."""
-    await connection.execute(queries["adopt"], {"user_id": user_id})
+async def adopt_spaces(connection: AsyncConnection, user_id: int) -> list[int]:
+    """Make the first user the owner of every existing Space. Return their ids."""
+    cursor = await connection.execute(queries["adopt"], {"user_id": user_id})
+    return [space_id for (space_id,) in await cursor.fetchall()]
 
 
 async def change_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:

@@ -29,7 +29,8 @@ ON CONFLICT (space_id, user_id) DO NOTHING;
 -- name: adopt
 INSERT INTO memberships (space_id, user_id, role)
 SELECT s.id, %(user_id)s, 'owner' FROM spaces s
-ON CONFLICT (space_id, user_id) DO NOTHING;
+ON CONFLICT (space_id, user_id) DO NOTHING
+RETURNING space_id;
 
 -- name: change_role
 UPDATE memberships SET role = %(role)s

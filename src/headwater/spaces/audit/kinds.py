@@ -62,10 +62,10 @@ RecordKind = Literal[
 KINDS: tuple[str, ...] = tuple(sorted({*get_args(Kind), *get_args(RecordKind)}))
 
 HIDDEN: Mapping[Kind, frozenset[str]] = {
-    # Could be addresses of people.
+    # Could be names and addresses of people.
     "space": frozenset({"ignored_identifiers"}),
     "user": frozenset({"email", "name", "password_hash"}),
-    "alert_channel": frozenset({"address", "secret"}),
+    "alert_channel": frozenset({"name", "hint", "address", "secret"}),
     # Words in which people could be named.
     "chart_note": frozenset({"text"}),
     "custom_alert_rule": frozenset({"filter", "note"}),

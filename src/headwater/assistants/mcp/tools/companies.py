@@ -81,9 +81,9 @@ TOOLS = (
     ),
     Tool(
         name="update_company",
-        title="AuditChange a company",
+        title="Change a company",
         description=(
-            "AuditChange a company's domain, external id or name. Null for domain or external_id "
+            "Change a company's domain, external id or name. Null for domain or external_id "
             "releases it, so that another company can have it."
         ),
         arguments=_COMPANY_ID | CHANGE.schema["properties"],

@@ -289,7 +289,7 @@ WRITING = (
     ),
     Tool(
         name="update_contact",
-        title="AuditChange a contact",
+        title="Change a contact",
         description=(
             "Replace whole collections of a contact, or all its custom fields; missing ones "
             "stay. Get the contact first and include the values to keep."

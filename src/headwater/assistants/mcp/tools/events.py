@@ -115,7 +115,9 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
         await lock_event(connection, context.space_id, event_id)
         before = await fetch_event(connection, context.space_id, event_id)
         await change_event(connection, context.space_id, event_id, change)
-        await context.note(connection, "update_event", AuditChange("event", event_id, fields=["amount"]))
+        await context.note(
+            connection, "update_event_amount", AuditChange("event", event_id, fields=["amount"])
+        )
         count, amount = await sum_refunds(connection, context.space_id, event_id)
         after = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
     refunds = {"count": count, "amount": float(amount)}
@@ -222,7 +224,7 @@ TOOLS = (
     ),
     Tool(
         name="update_event_amount",
-        title="AuditChange an event's amount",
+        title="Change an event's amount",
         description=(
             "Correct an event's amount, or clear it with null. Not for refunds: they are "
             "separate purchases with a negative amount and would be deducted twice; the answer lists "

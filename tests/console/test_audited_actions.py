@@ -1,0 +1,386 @@
+"""Every action in a Space adds one entry to the audit log, without any secret or any contact's address: each
+form is sent with what it changes. An action without a form here fails.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.attribution.trained_models import nightly_runs, store
+from headwater.base.settings import Settings
+from headwater.console.forms import TOKEN, form_token, once_token
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
+from tests.conftest import NOWHERE, Running, run_application
+from tests.console.conftest import Person
+from tests.console.test_roles_and_spaces import ACTIONS, note
+from tests.support.audited import CANARY, EMAIL, Desk, last_entry, list_entries
+from tests.support.factories import NOON, Stage
+from tests.support.sites import make_site
+from tests.support.trained_models import plant_trained_model
+
+
+@pytest.fixture(scope="module")
+def console(database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Any) -> Iterator[Running]:
+    """The application with ad platforms that no test meets by accident."""
+    settings = Settings(
+        rate_limit_factor=1000,
+        data_dir=tmp_path_factory.mktemp("console"),
+        trusted_proxies=(ip_network("127.0.0.1"),),
+        platform_urls=dict.fromkeys([*PLATFORMS, *(f"{name}_spend" for name in SPEND_PLATFORMS)], NOWHERE),
+    )
+    running = run_application(settings, database_url, passwords)
+    yield running
+    running.stop()
+
+
+Sent = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What is in the path, and in the form."""
+Form = Callable[[Desk], Sent]
+
+
+def plain(**values: Any) -> Form:
+    """A form that needs no rows."""
+    return lambda _: ({}, values)
+
+
+NOTATION = {"timezone": "UTC", "decimals": "point", "dates": "iso"}
+RULE = {"measure": "roas", "condition": "below", "threshold": "2", "days": "7"}
+REPORT = {
+    "name": "Weekly",
+    "page": "/channels",
+    "query": f"only={CANARY}",
+    "cadence": "daily",
+    "time": "08:00",
+}
+MODEL = {"name": "May", "event_name": "purchase", "attribution_window": "30"}
+SITE = {"name": "Shop", "origins": "https://shop.example", "amounts": "accept", "identify": "any"}
+SETTINGS = {"name": "Renamed", "ignored_identifiers": EMAIL, "event_label.custom_event_1": "Demo"}
+
+
+def days() -> dict[str, str]:
+    today = datetime.now(UTC).date()
+    return {"start_date": f"{today - timedelta(days=7)}", "end_date": f"{today - timedelta(days=1)}"}
+
+
+def of_destination(values: Mapping[str, Any], **columns: Any) -> Form:
+    return lambda desk: ({"destination_id": desk.stage.destination(**columns)}, values)
+
+
+def of_connection(values: Mapping[str, Any], **columns: Any) -> Form:
+    return lambda desk: ({"connection_id": desk.stage.spend_connection(**columns)}, values)
+
+
+def of_watched(values: Mapping[str, Any], **columns: Any) -> Form:
+    return lambda desk: ({"watched_file_id": desk.stage.watched_file(**columns)}, values)
+
+
+def of_webhook(values: Mapping[str, Any], **columns: Any) -> Form:
+    return lambda desk: (desk.webhook(**columns), values)
+
+
+def of_report(values: Mapping[str, Any]) -> Form:
+    return lambda desk: ({}, {"report": desk.due_report(), **values})
+
+
+def of_site(values: Mapping[str, Any]) -> Form:
+    return lambda desk: ({"site_id": make_site(desk.stage, "").id}, values)
+
+
+def of_note(values: Mapping[str, Any]) -> Form:
+    return lambda desk: ({"note_id": note(desk.stage)}, values)
+
+
+def of_job(status: str, values: Mapping[str, Any]) -> Form:
+    return lambda desk: (desk.job(status), values)
+
+
+def erase(desk: Desk) -> Sent:
+    contact_id = desk.contact()
+    return {"contact_id": contact_id}, {"confirm": EMAIL}
+
+
+def unmerge(desk: Desk) -> Sent:
+    contact_id, merged_id = desk.merged()
+    return {"contact_id": contact_id}, {"merged": merged_id, "confirm": EMAIL}
+
+
+def remove_member(desk: Desk) -> Sent:
+    """A member who has a key and a token."""
+    member = desk.member()
+    desk.insert(
+        "api_keys", name="Theirs", key_hash=secrets.token_bytes(32), hint="abcd", scopes=[], made_by=member
+    )
+    desk.insert(
+        "mcp_tokens", user_id=member, kind="personal", name="Theirs", token_hash=secrets.token_bytes(32),
+        hint="abcd",
+    )  # fmt: skip
+    return {}, {"member": member, "revoke_keys": "yes"}
+
+
+def replay_rejected(desk: Desk) -> Sent:
+    desk.rejected()
+    return {}, {}
+
+
+def delete_spend(desk: Desk) -> Sent:
+    desk.spend()
+    return {}, {"start_date": "2026-05-01", "end_date": "2026-05-31", "confirm": "1"}
+
+
+def train_automatically(desk: Desk) -> Sent:
+    desk.orders()
+    desk.stage._insert(
+        "automatic_training", {"event_name": "purchase", "next_at": NOON}, returning="event_name"
+    )
+    return {}, {}
+
+
+def train(desk: Desk) -> Sent:
+    desk.orders()
+    return {}, {**MODEL, **days()}
+
+
+def choose_model(desk: Desk) -> Sent:
+    connection, space_id = desk.stage.connection, desk.stage.space_id
+    plant_trained_model(connection, space_id, "April")
+    return {"trained_model_id": plant_trained_model(connection, space_id, "May", current=False)}, {}
+
+
+def drop_network(desk: Desk) -> Sent:
+    desk.stage.network("taboola_ads")
+    return {}, {"network": "taboola_ads"}
+
+
+def replay_webhook(desk: Desk) -> Sent:
+    ids = desk.webhook()
+    return ids, {"delivery": ids["delivery_id"]}
+
+
+def replay_destination(desk: Desk) -> Sent:
+    destination_id = desk.stage.destination()
+    event_id = desk.stage.event(desk.contact(), event_time=datetime.now(UTC), received_at=datetime.now(UTC))
+    delivery_id = desk.stage.forwarded(destination_id, event_id)
+    return {"destination_id": destination_id}, {"status": "failed", "delivery": delivery_id}
+
+
+def named(desk: Desk) -> Sent:
+    desk.stage._insert("source_names", {"name": "fb-paid", "source": "facebook_ads"}, returning="name")
+    return {}, {"name": "fb-paid"}
+
+
+def phrased(desk: Desk) -> Sent:
+    desk.stage._insert("answer_phrases", {"phrase": "omr podcast", "source": "event"}, returning="phrase")
+    return {}, {"phrase": "omr podcast"}
+
+
+def held(desk: Desk) -> Sent:
+    return {}, {"destination": desk.stage.destination(status="held", status_reason="expired")}
+
+
+def of(field: str, row: str, /, **values: Any) -> Form:
+    """A form whose field names a row that the desk makes."""
+    return lambda desk: ({}, {field: getattr(desk, row)(), **values})
+
+
+FORMS: dict[str, Form] = {
+    "/alerts/acknowledge": of("alert", "alert"),
+    "/alerts/rules/built-in": plain(rule="visits_fell", sensitivity="low", mute=""),
+    "/alerts/rules/create": plain(**RULE),
+    "/alerts/rules/change": of("rule", "rule", **RULE),
+    "/alerts/rules/mute": of("rule", "rule", mute="7"),
+    "/alerts/rules/delete": of("rule", "rule"),
+    "/alerts/channels/create": plain(
+        kind="webhook", name=CANARY, address=f"https://hooks.example/T1/{CANARY}", rules=["visits_fell"]
+    ),
+    "/alerts/channels/change": of("channel", "channel", name=f"{CANARY} 2"),
+    "/alerts/reports/schedule": lambda desk: ({}, {**REPORT, "channels": [desk.channel(), "me"]}),
+    "/alerts/reports/change": lambda desk: (
+        {}, {**REPORT, "report": desk.due_report(), "channels": [desk.channel(), "me"]}
+    ),
+    "/alerts/reports/pause": of_report({}),
+    "/alerts/reports/send": of_report({}),
+    "/alerts/reports/remove": of_report({}),
+    "/contacts/{contact_id}/erase": erase,
+    "/contacts/{contact_id}/unmerge": unmerge,
+    "/keys/create": plain(name="Shop", scope=["events:write"], expires="30d", addresses="192.0.2.0/24"),
+    "/keys/revoke": of("key", "key"),
+    "/keys/restrict": of("key", "key", addresses="192.0.2.0/24"),
+    "/keys/rotate": of("key", "key", overlap="24h"),
+    "/mcp/create": plain(name="Laptop"),
+    "/mcp/revoke": of("token", "token"),
+    "/members/invite": plain(email=EMAIL, role="viewer"),
+    "/members/role": of("member", "member", role="admin"),
+    "/members/remove": remove_member,
+    "/members/uninvite": of("invitation", "invitation"),
+    "/sites/create": plain(**SITE),
+    "/sites/{site_id}/change": of_site({**SITE, "identify": "signed"}),
+    "/sites/{site_id}/end": of_site({"confirm": "Shop"}),
+    "/settings": plain(**SETTINGS),
+    "/share-links/create": plain(name="Partner", report=f"/channels?only={CANARY}", days="30"),
+    "/share-links/revoke": of("link", "share_link"),
+    "/notes/add": plain(day="2026-05-13", text=CANARY),
+    "/notes/{note_id}/change": of_note({"day": "2026-05-13", "text": CANARY}),
+    "/notes/{note_id}/remove": of_note({}),
+    "/views/save": plain(name="Mine", page="/channels", query=f"only={CANARY}"),
+    "/views/remove": of("view", "view"),
+    "/data-quality/resume": held,
+    "/data-quality/replay": replay_rejected,
+    "/data-quality/name": plain(name="fb-paid", source="facebook_ads"),
+    "/data-quality/unname": named,
+    "/data-quality/own": plain(host="shop.example"),
+    "/data-quality/exclude": plain(host="issuer.example"),
+    "/spend/delete": delete_spend,
+    "/trained-models/automatic": plain(switch="on"),
+    "/trained-models/automatic/train": train_automatically,
+    "/trained-models/make": train,
+    "/trained-models/{trained_model_id}/choose": choose_model,
+    "/rates/add": plain(base="EUR", currency="USD", rate="1.1", first_day="2026-05-13"),
+    "/self-reported/add": plain(phrase="OMR Podcast", source="event"),
+    "/self-reported/remove": phrased,
+    "/sources/hosts": plain(own_domains="shop.example", excluded_referrers="", heeded_referrers=""),
+    "/sources/name": plain(name="fb-paid", source="facebook_ads"),
+    "/sources/unname": named,
+    "/sources/network": plain(network="taboola_ads", spellings="tbl, tab"),
+    "/sources/remove-network": drop_network,
+    "/orders/imports/upload": plain(kind="events"),
+    "/orders/imports/{import_id}/start": of_job("checked", {}),
+    "/orders/imports/{import_id}/cancel": of_job("checked", {}),
+    "/orders/webhooks/create": plain(
+        type="generic", name="Shop", event="purchase", signing="typed", secret=f"{CANARY}-secret-of-a-shop"
+    ),
+    "/orders/webhooks/{webhook_id}/mapping": of_webhook(
+        {"event": "purchase", "field": ["email"], "only": [""], "expression": ["customer.email"]}
+    ),
+    "/orders/webhooks/{webhook_id}/secret": of_webhook({"secret": f"{CANARY}-secret-of-a-shop"}),
+    "/orders/webhooks/{webhook_id}/address": of_webhook({}),
+    "/orders/webhooks/{webhook_id}/pause": of_webhook({}),
+    "/orders/webhooks/{webhook_id}/resume": of_webhook({}, paused_at=NOON),
+    "/orders/webhooks/{webhook_id}/delete": of_webhook({}),
+    "/orders/webhooks/{webhook_id}/replay": replay_webhook,
+    "/orders/webhooks/{webhook_id}/replay-failed": of_webhook({}),
+    "/spend/connections/connect/{platform}": lambda _: (
+        {"platform": "meta"},
+        {"name": "Main", "settings.ad_account_id": "1234567", "anyway": "yes",
+         "secrets.access_token": CANARY},
+    ),
+    "/spend/connections/{connection_id}/settings": of_connection(
+        {"name": "Other", "settings.ad_account_id": "1234567", "secrets.access_token": CANARY}
+    ),
+    "/spend/connections/{connection_id}/pause": of_connection({}),
+    "/spend/connections/{connection_id}/resume": of_connection({}, status="paused"),
+    "/spend/connections/{connection_id}/remove": of_connection({}),
+    "/spend/watch": plain(
+        name="Daily", kind="spend", scheme="https",
+        address=f"https://reports.example/x.csv?key={CANARY}",
+        **{"secrets.authorization": f"Bearer {CANARY}", "settings.currency": "EUR"},
+    ),
+    "/spend/watched/{watched_file_id}/settings": of_watched(
+        {"name": "Other", "scheme": "https", "address": f"https://other.example/x.csv?key={CANARY}",
+         "secrets.authorization": f"Bearer {CANARY}", "settings.currency": "EUR"}
+    ),
+    "/spend/watched/{watched_file_id}/pause": of_watched({}),
+    "/spend/watched/{watched_file_id}/resume": of_watched({}, status="paused"),
+    "/spend/watched/{watched_file_id}/remove": of_watched({}),
+    "/spend/connections/script/{platform}": lambda _: ({"platform": "google"}, {}),
+    "/platforms/connect/{platform}": lambda _: (
+        {"platform": "tiktok"},
+        {"name": "Shop", "settings.pixel_code": "PIXEL1", "secrets.access_token": CANARY},
+    ),
+    "/platforms/{destination_id}/settings": of_destination(
+        {"name": "Other", "settings.pixel_code": "PIXEL2", "secrets.access_token": CANARY}
+    ),
+    "/platforms/{destination_id}/events": of_destination({"event_names.purchase": "Bought"}),
+    "/platforms/{destination_id}/pause": of_destination({}),
+    "/platforms/{destination_id}/resume": of_destination({}, status="paused"),
+    "/platforms/{destination_id}/remove": of_destination({}),
+    "/platforms/{destination_id}/replay": replay_destination,
+}  # fmt: skip
+
+NOT_RECORDED: dict[str, tuple[str, Form]] = {
+    "/alerts/channels/test": ("sends a test message", of("channel", "channel")),
+    "/sites/{site_id}/test/start": ("looks at a page of the shop", of_site({"url": "https://shop.example/"})),
+    "/links/many": ("shows links", plain(rows="https://shop.example/,email")),
+    "/order-comparison": ("shows a comparison", plain(first="2026-05-01", last="2026-05-31")),
+    "/orders/imports/{import_id}/check": (
+        "counts rows that are not imported yet",
+        of_job("uploaded", {"column": ["email"], "field": ["email"], "event_name": "purchase", **NOTATION}),
+    ),
+    "/orders/webhooks/{webhook_id}/test": ("shows what would be made of a body", of_webhook({"body": "{}"})),
+    "/platforms/{destination_id}/test": ("sends a made-up event", of_destination({})),
+    "/spend/connections/{connection_id}/pull": ("pulls what is due later anyway", of_connection({})),
+    "/spend/watched/{watched_file_id}/fetch": ("fetches what is due later anyway", of_watched({})),
+}
+"""Actions that change no setting, access or stored record, and why."""
+
+FILES = {
+    "/orders/imports/upload": f"email,time,amount\n{EMAIL},2026-05-13,10\n",
+    "/order-comparison": "order_id,amount\nA-1,10\n",
+}
+
+
+@pytest.fixture
+def desk(owner: Person, connection: psycopg.Connection, space_id: int) -> Desk:
+    return Desk(Stage(connection, space_id, ""), owner.user.id)
+
+
+def send(owner: Person, desk: Desk, end: str, form: Form) -> list[dict[str, Any]]:
+    """Send a form; return what it adds to the log."""
+    path, values = form(desk)
+    address = end.format(**path) if path else end
+    name, once, _ = ACTIONS[end]
+    make = once_token if once else form_token
+    data = {TOKEN: make(owner.form_key, name), **values}
+    files = {"file": (f"{CANARY}.csv", FILES[end].encode())} if end in FILES else None
+    url = f"/console/spaces/{desk.stage.space_id}{address}"
+    before = last_entry(desk.stage.connection)
+    answer = owner.browser.client.post(url, data=data, files=files)
+    assert answer.status_code in {200, 303}, answer.text
+    return list_entries(desk.stage.connection, before)
+
+
+def test_it_works() -> None:
+    """Each action of the console is in one table."""
+    assert FORMS.keys() | NOT_RECORDED.keys() == ACTIONS.keys()
+    assert not FORMS.keys() & NOT_RECORDED.keys()
+
+
+@pytest.mark.parametrize("end", FORMS)
+def test_an_action_adds_one_entry(
+    owner: Person, desk: Desk, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    for module in (store, nightly_runs):
+        monkeypatch.setattr(module, "FEWEST_CONVERSIONS", 2)
+    (entry,) = send(owner, desk, end, FORMS[end])
+    assert (entry["space_id"], entry["way"]) == (desk.stage.space_id, "console")
+    assert (entry["action"], entry["user_id"]) == (end.removeprefix("/"), owner.user.id)
+    assert entry["address"].removesuffix("/32") == owner.browser.address
+    assert (entry["key_id"], entry["token_id"], entry["operator"]) == (None, None, None)
+    assert entry["changes"]
+    assert CANARY not in json.dumps(entry).lower()
+
+
+COMPLETE = {
+    "/members/remove": {"member", "api_key", "assistant_token"},
+    "/alerts/reports/schedule": {"scheduled_report", "alert_channel"},
+    "/alerts/reports/change": {"scheduled_report", "alert_channel"},
+}
+
+
+@pytest.mark.parametrize("end", COMPLETE)
+def test_an_entry_has_everything_that_an_action_changed(owner: Person, desk: Desk, end: str) -> None:
+    (entry,) = send(owner, desk, end, FORMS[end])
+    assert {change["kind"] for change in entry["changes"]} == COMPLETE[end]
+
+
+@pytest.mark.parametrize("end", NOT_RECORDED)
+def test_other_actions_add_none(owner: Person, desk: Desk, end: str) -> None:
+    assert send(owner, desk, end, NOT_RECORDED[end][1]) == []
