@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from headwater.cli.commands import build_parser
 from headwater.database.migrator import migrate
 from headwater.spaces.factors.factors import add_authenticator
 from tests.conftest import NOWHERE
-from tests.support.accounts import Accounts
+from tests.support.accounts import PASSWORD, Accounts
 from tests.support.audited import CANARY, EMAIL, Desk, last_entry, list_entries
 from tests.support.commands import run_command
 from tests.support.factories import Stage, make_stage
@@ -141,7 +142,7 @@ def network(shell: Shell) -> list[str]:
 
 
 def site(shell: Shell) -> str:
-    return shell.insert("sites", name="Shop", site_key="trk_pk_1", origins=["https://shop.example"])
+    return shell.insert("sites", name="Shop", site_key=secrets.token_hex(8), origins=["https://shop.example"])
 
 
 def factor(shell: Shell) -> list[str]:
@@ -166,8 +167,8 @@ def leaver(shell: Shell) -> list[str]:
 def linked(shell: Shell) -> list[str]:
     name, email = shell.provider(), shell.email()
     shell.stage.connection.execute(
-        "INSERT INTO sso_identities (provider, subject, user_id, email)"
-        " SELECT %s, 'subject', id, email FROM users WHERE email = %s", [name, email],
+        "INSERT INTO sso_identities (provider, subject, user_id)"
+        " SELECT %s, 'subject', id FROM users WHERE email = %s", [name, email],
     )  # fmt: skip
     return [name, "--email", email]
 
@@ -215,7 +216,7 @@ COMMANDS: dict[str, Arguments] = {
     "model remove": model,
     "network put": plain("taboola_ads", "--spelling", "tbl"),
     "network remove": network,
-    "webhook create": plain("--name", "Shop", "--type", "generic", "--secret-stdin"),
+    "webhook create": plain("--name", "Shop", "--type", "stripe", "--secret-stdin"),
     "webhook set": lambda shell: [str(shell.webhook()["webhook_id"]), "event=purchase"],
     "webhook revoke": lambda shell: [str(shell.webhook()["webhook_id"])],
     "webhook replay": lambda shell: [str(shell.webhook()["delivery_id"])],
@@ -229,7 +230,8 @@ COMMANDS: dict[str, Arguments] = {
     "user reset-link": lambda shell: ["--email", shell.email()],
     "user reset-factors": factor,
     "sso add": lambda shell: [
-        "corp", "--issuer", "https://id.example", "--client-id", "abc", *shell.secret("client_secret")
+        "corp", "--issuer", "https://id.example", "--client-id", "abc", "--domain", "people.example",
+        *shell.secret("client_secret"),
     ],
     "sso set": lambda shell: [shell.provider(), "--title", "Company", *shell.secret("client_secret")],
     "sso remove": lambda shell: [shell.provider()],
@@ -344,3 +346,51 @@ def test_a_command_adds_one_entry(shell: Shell, command: str) -> None:
     kinds = {change["kind"] for change in entry["changes"]}
     assert kinds == COMPLETE.get(command, kinds) != set()
     assert CANARY not in json.dumps(entry).lower()
+
+
+def test_a_new_user_is_recorded_in_the_installation_too(shell: Shell) -> None:
+    words = ["user", "create", "--email", f"new-{EMAIL}", "--name", CANARY, "--password-stdin"]
+    space = ["--space", str(shell.stage.space_id)]
+    user, member = shell.run([*words, "--role", "viewer", *space], f"{PASSWORD}\n")
+    assert (user["space_id"], member["space_id"]) == (0, shell.stage.space_id)
+    assert [entry["changes"][0]["kind"] for entry in (user, member)] == ["user", "member"]
+    assert CANARY not in json.dumps([user, member]).lower()
+    assert PASSWORD not in json.dumps([user, member])
+
+
+def test_the_first_account(young_url: str) -> None:
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        variables = {"HEADWATER_DATABASE_URL": young_url, "SUDO_USER": OPERATOR}
+        ran = run_command("user", "set-up-link", "--json", **variables)
+        assert ran.returncode == 0, ran.stderr
+        (entry,) = list_entries(connection)
+    assert (entry["space_id"], entry["action"]) == (0, "user set-up-link")
+    assert json.loads(ran.stdout)["url"].rpartition("/")[2] not in json.dumps(entry)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("destination pause", ["--destination", "999999999"]),
+        ("user remove", ["--email", "nobody@people.example"]),
+        ("space set", ["currency=money"]),
+    ],
+)
+def test_a_command_that_fails_adds_none(shell: Shell, command: str, arguments: list[str]) -> None:
+    before = last_entry(shell.stage.connection)
+    space = ["--space", str(shell.stage.space_id)]
+    ran = run_command(*command.split(), *arguments, *space, **shell.variables)
+    assert ran.returncode == 2
+    assert list_entries(shell.stage.connection, before) == []
+
+
+@pytest.mark.parametrize("command", ["destination pause", "watch pause", "space set", "site revoke"])
+def test_what_is_so_already_is_not_recorded(shell: Shell, command: str) -> None:
+    words = [*command.split(), *COMMANDS[command](shell), "--space", str(shell.stage.space_id)]
+    assert len(shell.run(words)) == 1
+    assert shell.run(words) == []
+
+
+def test_a_dry_run_adds_none(shell: Shell) -> None:
+    words = ["import", "contacts", *COMMANDS["import contacts"](shell), "--dry-run"]
+    assert shell.run([*words, "--space", str(shell.stage.space_id)]) == []

@@ -1,0 +1,222 @@
+"""What people do with their accounts adds one entry to the audit log: of the installation, or of the Space that it
+is about. None has a password, a secret, a code, a link or an address. A route in neither table fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.base.settings import Settings
+from headwater.console.forms import TOKEN, form_token
+from headwater.spaces.accounts import invitations, links
+from headwater.spaces.accounts.roles import Role
+from tests.conftest import run_application
+from tests.console.browsing import Browser
+from tests.console.conftest import Counting, Person
+from tests.console.test_passkeys import Owner, named, user, visit  # noqa: F401 # fixtures
+from tests.console.test_passkeys import log_in as use_passkey
+from tests.console.test_roles_and_spaces import ELSEWHERE
+from tests.oauth.staging import AUTHORIZE, Assistant
+from tests.oauth.staging import Person as Asked
+from tests.support.accounts import PASSWORD, Accounts, unique_email
+from tests.support.audited import CANARY, EMAIL, last_entry, list_entries
+from tests.support.factors import CONFIRM, FACTOR, PAGE, enrol, forget_used_codes
+
+ACCOUNT = "/console/account"
+NEW = f"{CANARY} password of another kind"
+INSTALLATION = 0
+
+WALKED = {
+    "/login", "/logout", "/login/factor", "/login/passkey", "/console/set-up/{token}", "/console/reset/{token}",
+    "/console/join/{token}", "/mail/{token}", f"{ACCOUNT}/name", f"{ACCOUNT}/password",
+    f"{ACCOUNT}/sessions/close", f"{ACCOUNT}/sessions/close-all", f"{ACCOUNT}/confirm",
+    f"{ACCOUNT}/authenticator", f"{ACCOUNT}/authenticator/codes", f"{ACCOUNT}/authenticator/remove",
+    f"{ACCOUNT}/passkeys", f"{ACCOUNT}/passkeys/remove",
+}  # fmt: skip
+OTHERS = {"/login/sso/{provider}/logout": "tests/sso"}
+
+
+@dataclass
+class Log:
+    """What is added to the audit log."""
+
+    connection: psycopg.Connection
+    seen: int
+
+    def read(self) -> list[dict[str, Any]]:
+        """The entries since the last look; none of them has anything that is secret or personal."""
+        entries = list_entries(self.connection, self.seen)
+        self.seen = max([self.seen, *(entry["id"] for entry in entries)])
+        written = json.dumps(entries).lower()
+        assert not [word for word in (CANARY, "@", PASSWORD, "$argon2") if word in written]
+        return entries
+
+    def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = INSTALLATION) -> Any:
+        """The only entry since the last look, of this action, about rows of these kinds."""
+        (entry,) = self.read()
+        assert (entry["way"], entry["action"], entry["user_id"]) == ("console", action, user_id)
+        assert entry["space_id"] == space_id
+        assert entry["address"]
+        assert {change["kind"] for change in entry["changes"]} == set(kinds)
+        return entry
+
+
+@pytest.fixture
+def log(connection: psycopg.Connection) -> Log:
+    return Log(connection, last_entry(connection))
+
+
+def test_it_works() -> None:
+    """Each route of accounts is walked here or in another file."""
+    assert {path for method, path in ELSEWHERE if method == "POST"} == WALKED | OTHERS.keys()
+
+
+def test_login_and_logout(owner: Person, browser: Browser, log: Log) -> None:
+    assert browser.log_in(owner.user, "wrong password").status_code == 422
+    assert log.one("login", owner.user.id, "session")["changes"][0]["after"] == {"refused": "password"}
+    browser.log_in(owner.user)
+    log.one("login", owner.user.id, "session")
+    browser.fill(ACCOUNT, "/logout")
+    (change,) = log.one("logout", owner.user.id, "session")["changes"]
+    assert "after" not in change
+    browser.fill("/login", "/login", email=EMAIL, password="nobody knows it")
+    assert log.read() == [], "there is no such account"
+
+
+def test_name_and_password(owner: Person, browser: Browser, log: Log) -> None:
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/name", name=f"{CANARY} Ash")
+    log.one("account/name", owner.user.id, "user")
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/name", name=f"{CANARY} Ash")
+    assert log.read() == []
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/password", current="wrong", password=NEW)
+    assert log.read() == []
+    browser.log_in(owner.user)
+    log.read()
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/password", current=PASSWORD, password=NEW)
+    entry = log.one("account/password", owner.user.id, "user", "session")
+    ended = [change for change in entry["changes"] if "after" not in change]
+    assert len(ended) == 2, "every session before"
+
+
+def test_sessions(owner: Person, new_browser: Callable[[], Browser], log: Log) -> None:
+    for _ in range(2):
+        new_browser().log_in(owner.user)
+    assert len(log.read()) == 2
+    owner.browser.send(owner.browser.form(ACCOUNT, f"{ACCOUNT}/sessions/close"))
+    assert len(log.one("account/sessions/close", owner.user.id, "session")["changes"]) == 1
+    owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/close-all")
+    assert len(log.one("account/sessions/close-all", owner.user.id, "session")["changes"]) == 2
+
+
+def test_an_authenticator(owner: Person, browser: Browser, connection: psycopg.Connection, log: Log) -> None:
+    browser.log_in(owner.user)
+    log.read()
+    app = enrol(owner.browser)
+    entry = log.one("account/authenticator", owner.user.id, "authenticator", "recovery_codes", "session")
+    secrets = [app.secret, *app.recovery_codes]
+    assert not [secret for secret in secrets if secret in json.dumps(entry)]
+    forget_used_codes(connection, owner.user.id)
+    browser.log_in(owner.user)
+    assert log.read() == [], "the second factor is missing yet"
+    assert browser.fill(FACTOR, FACTOR, code=app.wrong_code()).status_code == 422
+    log.one("login/factor", owner.user.id, "session")
+    assert browser.fill(FACTOR, FACTOR, code=app.code()).status_code == 200
+    log.one("login/factor", owner.user.id, "session")
+    assert browser.fill(CONFIRM, CONFIRM, code=app.wrong_code()).status_code == 422
+    log.one("account/confirm", owner.user.id, "session")
+    owner.browser.fill(ACCOUNT, f"{PAGE}/codes")
+    log.one("account/authenticator/codes", owner.user.id, "recovery_codes")
+    owner.browser.fill(ACCOUNT, f"{PAGE}/remove")
+    log.one("account/authenticator/remove", owner.user.id, "authenticator", "recovery_codes")
+
+
+def test_a_passkey(user: Owner, visit: Callable[[], Browser], log: Log) -> None:  # noqa: F811
+    log.read()
+    user.add(name="Phone")
+    log.one("account/passkeys", user.user.id, "passkey", "recovery_codes")
+    use_passkey(visit(), user.device)
+    log.one("login/passkey", user.user.id, "session")
+    user.browser.fill(ACCOUNT, f"{ACCOUNT}/passkeys/remove")
+    log.one("account/passkeys/remove", user.user.id, "passkey", "recovery_codes")
+
+
+def test_a_reset_link(owner: Person, accounts: Accounts, browser: Browser, log: Log) -> None:
+    link = accounts.run(lambda c: links.make_reset_link(c, owner.user.id))
+    browser.fill(link, link, password=NEW)
+    entry = log.one("reset/{token}", owner.user.id, "user", "session")
+    assert link.rpartition("/")[2] not in json.dumps(entry)
+
+
+@pytest.fixture
+def invitation(accounts: Accounts, space_id: int) -> str:
+    return accounts.run(lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, None))[0]
+
+
+def test_joining_with_a_new_account(browser: Browser, invitation: str, space_id: int, log: Log) -> None:
+    browser.fill(invitation, invitation, name=CANARY, email=f"{CANARY}-{unique_email()}", password=NEW)
+    member, account = log.read()
+    assert (member["space_id"], account["space_id"]) == (space_id, INSTALLATION)
+    assert [change["kind"] for change in member["changes"]] == ["member"]
+    assert [change["kind"] for change in account["changes"]] == ["user", "session"]
+    assert {entry["action"] for entry in (member, account)} == {"join/{token}"}
+
+
+def test_joining_as_a_user(
+    person: Callable[..., Person], make_space: Callable[..., int], invitation: str, space_id: int, log: Log
+) -> None:
+    guest = person(Role.OWNER, make_space(name="Elsewhere"))
+    guest.browser.fill(invitation, invitation)
+    log.one("join/{token}", guest.user.id, "member", space_id=space_id)
+
+
+def test_the_first_account(young_url: str, passwords: Counting) -> None:
+    """It gets every Space that is there: an entry in each, and one of the installation."""
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO spaces (name) VALUES ('One'), ('Two')")
+        link = links.make_set_up_link(connection) or ""
+        running = run_application(Settings(), young_url, passwords)
+        browser, log = Browser(running.base_url), Log(connection, 0)
+        browser.fill(link, link, email=EMAIL, password=NEW)
+        entries = log.read()
+        browser.client.close()
+        running.stop()
+    assert sorted(entry["space_id"] for entry in entries) == [INSTALLATION, 1, 2]
+    kinds = {entry["space_id"]: [each["kind"] for each in entry["changes"]] for entry in entries}
+    assert kinds == {INSTALLATION: ["user", "session"], 1: ["member"], 2: ["member"]}
+    assert {entry["action"] for entry in entries} == {"set-up/{token}"}
+
+
+def test_an_assistant(person: None, assistant: Assistant, asked: Asked, space_id: int, log: Log) -> None:
+    log.read()
+    asked.answer(assistant.request(), "deny")
+    assert log.read() == []
+    asked.answer(assistant.request(), "approve")
+    log.one("mcp/oauth/authorize", asked.user.id, "assistant_token", space_id=space_id)
+    shown = asked.look(assistant.request())
+    asked.submit(shown, AUTHORIZE, decision="switch")
+    log.one("mcp/oauth/authorize", asked.user.id, "session")
+
+
+def test_an_answer_to_a_mail(
+    owner: Person, browser: Browser, connection: psycopg.Connection, space_id: int, log: Log
+) -> None:
+    page = f"/console/spaces/{space_id}/alerts"
+    owner.browser.fill(
+        f"{page}/rules", f"{page}/channels/create", kind="email", name=CANARY, address=EMAIL
+    )  # fmt: skip
+    log.one("alerts/channels/create", owner.user.id, "alert_channel", space_id=space_id)
+    ((link,),) = connection.execute(
+        "SELECT content ->> 'link' FROM messages WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    browser.fill(link, link, answer=f"{CANARY}, and any text")
+    assert log.read() == []
+    for answer in ("agree", "refuse"):
+        browser.fill(link, link, answer=answer)
+        log.one("mail/{token}", None, "alert_channel", space_id=space_id)
