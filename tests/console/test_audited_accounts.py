@@ -1,20 +1,18 @@
-"""What people do with their accounts adds one entry to the audit log: of the installation, or of the Space that it
-is about. None has a password, a secret, a code, a link or an address. A route in neither table fails.
+"""What people do with their accounts adds one entry to the audit log: of the installation, or of the Space
+that it is about. None has a password, a secret, a code, a link or an address. A route in neither table fails.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
 from headwater.base.settings import Settings
-from headwater.console.forms import TOKEN, form_token
 from headwater.spaces.accounts import invitations, links
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import run_application
@@ -23,19 +21,18 @@ from tests.console.conftest import Counting, Person
 from tests.console.test_passkeys import Owner, named, user, visit  # noqa: F401 # fixtures
 from tests.console.test_passkeys import log_in as use_passkey
 from tests.console.test_roles_and_spaces import ELSEWHERE
-from tests.oauth.staging import AUTHORIZE, Assistant
-from tests.oauth.staging import Person as Asked
+from tests.oauth.staging import AUTHORIZE, Installation
 from tests.support.accounts import PASSWORD, Accounts, unique_email
 from tests.support.audited import CANARY, EMAIL, last_entry, list_entries
 from tests.support.factors import CONFIRM, FACTOR, PAGE, enrol, forget_used_codes
 
 ACCOUNT = "/console/account"
 NEW = f"{CANARY} password of another kind"
-INSTALLATION = 0
+OF_INSTALLATION = 0
 
 WALKED = {
-    "/login", "/logout", "/login/factor", "/login/passkey", "/console/set-up/{token}", "/console/reset/{token}",
-    "/console/join/{token}", "/mail/{token}", f"{ACCOUNT}/name", f"{ACCOUNT}/password",
+    "/login", "/logout", "/login/factor", "/login/passkey", "/console/set-up/{token}",
+    "/console/reset/{token}", "/console/join/{token}", "/mail/{token}", f"{ACCOUNT}/name", f"{ACCOUNT}/password",
     f"{ACCOUNT}/sessions/close", f"{ACCOUNT}/sessions/close-all", f"{ACCOUNT}/confirm",
     f"{ACCOUNT}/authenticator", f"{ACCOUNT}/authenticator/codes", f"{ACCOUNT}/authenticator/remove",
     f"{ACCOUNT}/passkeys", f"{ACCOUNT}/passkeys/remove",
@@ -58,7 +55,7 @@ class Log:
         assert not [word for word in (CANARY, "@", PASSWORD, "$argon2") if word in written]
         return entries
 
-    def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = INSTALLATION) -> Any:
+    def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = OF_INSTALLATION) -> Any:
         """The only entry since the last look, of this action, about rows of these kinds."""
         (entry,) = self.read()
         assert (entry["way"], entry["action"], entry["user_id"]) == ("console", action, user_id)
@@ -162,7 +159,7 @@ def invitation(accounts: Accounts, space_id: int) -> str:
 def test_joining_with_a_new_account(browser: Browser, invitation: str, space_id: int, log: Log) -> None:
     browser.fill(invitation, invitation, name=CANARY, email=f"{CANARY}-{unique_email()}", password=NEW)
     member, account = log.read()
-    assert (member["space_id"], account["space_id"]) == (space_id, INSTALLATION)
+    assert (member["space_id"], account["space_id"]) == (space_id, OF_INSTALLATION)
     assert [change["kind"] for change in member["changes"]] == ["member"]
     assert [change["kind"] for change in account["changes"]] == ["user", "session"]
     assert {entry["action"] for entry in (member, account)} == {"join/{token}"}
@@ -187,13 +184,14 @@ def test_the_first_account(young_url: str, passwords: Counting) -> None:
         entries = log.read()
         browser.client.close()
         running.stop()
-    assert sorted(entry["space_id"] for entry in entries) == [INSTALLATION, 1, 2]
+    assert sorted(entry["space_id"] for entry in entries) == [OF_INSTALLATION, 1, 2]
     kinds = {entry["space_id"]: [each["kind"] for each in entry["changes"]] for entry in entries}
-    assert kinds == {INSTALLATION: ["user", "session"], 1: ["member"], 2: ["member"]}
+    assert kinds == {OF_INSTALLATION: ["user", "session"], 1: ["member"], 2: ["member"]}
     assert {entry["action"] for entry in entries} == {"set-up/{token}"}
 
 
-def test_an_assistant(person: None, assistant: Assistant, asked: Asked, space_id: int, log: Log) -> None:
+def test_an_assistant(installation: Installation, space_id: int, log: Log) -> None:
+    asked, assistant = installation.person(space_id), installation.assistant()
     log.read()
     asked.answer(assistant.request(), "deny")
     assert log.read() == []
