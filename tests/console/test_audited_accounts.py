@@ -32,7 +32,8 @@ OF_INSTALLATION = 0
 
 WALKED = {
     "/login", "/logout", "/login/factor", "/login/passkey", "/console/set-up/{token}",
-    "/console/reset/{token}", "/console/join/{token}", "/mail/{token}", f"{ACCOUNT}/name", f"{ACCOUNT}/password",
+    "/console/reset/{token}", "/console/join/{token}", "/mail/{token}", f"{ACCOUNT}/name",
+    f"{ACCOUNT}/password",
     f"{ACCOUNT}/sessions/close", f"{ACCOUNT}/sessions/close-all", f"{ACCOUNT}/confirm",
     f"{ACCOUNT}/authenticator", f"{ACCOUNT}/authenticator/codes", f"{ACCOUNT}/authenticator/remove",
     f"{ACCOUNT}/passkeys", f"{ACCOUNT}/passkeys/remove",

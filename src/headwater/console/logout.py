@@ -78,8 +78,8 @@ async def post_backchannel(request: Request) -> Response:
     subject, sid = claims.get("sub"), claims.get("sid")
     async with shared.database.transaction() as connection:
         user_id = await find_linked_user(connection, name, subject) if isinstance(subject, str) else None
-        if user_id is not None or subject is None:
-            await close_provider_sessions(connection, name, sid, user_id)
+        is_known = user_id is not None or subject is None
+        if is_known and await close_provider_sessions(connection, name, sid, user_id):
             change = AuditChange("session", after={"ended_by": name})
             await add_entry(connection, make_action(request, user_id), [change])
     return Response(status_code=200)

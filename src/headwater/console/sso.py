@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.audited import make_action
-from headwater.console.login import begin_session
+from headwater.console.login import replace_session
 from headwater.console.pages import OPENED, redirect, render
 from headwater.console.visitor import (
     HOME,
@@ -29,8 +29,9 @@ from headwater.spaces.accounts.attempts import give_back, take_attempt, tidy_att
 from headwater.spaces.accounts.sessions import ProviderSession
 from headwater.spaces.accounts.users import User
 from headwater.spaces.audit.entries import AuditChange, add_entry
+from headwater.spaces.audit.kinds import HIDDEN_VALUE
 from headwater.spaces.sso.id_tokens import is_identifier
-from headwater.spaces.sso.identities import admit, read_account
+from headwater.spaces.sso.identities import Admission, admit, read_account
 from headwater.spaces.sso.providers import SsoProvider, fetch_provider
 from headwater.spaces.sso.refusals import SsoReason, SsoRefused
 from headwater.spaces.sso.sign_in import (
@@ -159,7 +160,20 @@ async def _admit(request: Request, provider: SsoProvider, tokens: SignInTokens) 
                 make_action(request, user.id, space_id),
                 [AuditChange("member", user.id, after={"role": role})],
             )
-        return await begin_session(connection, request, user, before, origin), user
+        token, opened = await replace_session(connection, request, user, before, origin)
+        if changes := [*_list_changes(admission, provider.name), *opened]:
+            await add_entry(connection, make_action(request, user.id), changes)
+        return token, user
+
+
+def _list_changes(admission: Admission, provider: str) -> list[AuditChange]:
+    """Return what an admission changed of the user; its roles are recorded in their Spaces."""
+    user_id, changes = admission.user.id, list[AuditChange]()
+    if admission.is_new:
+        changes.append(AuditChange("user", user_id, after={"email": HIDDEN_VALUE}))
+    if admission.is_linked:
+        changes.append(AuditChange("sso_account", user_id, after={"provider": provider}))
+    return changes
 
 
 def _redirect_uri(shared: Services, provider: SsoProvider) -> str:

@@ -18,13 +18,16 @@ from headwater.spaces.audit.entries import Action, Actor, AuditChange, Way, add_
 from headwater.spaces.audit.kinds import Kind
 from headwater.spaces.audit.subjects import recording
 
+_OF_MEMBERS = frozenset[Kind]({"member", "invitation", "assistant_token"})
+"""Kinds whose changes lock the Space's members."""
+
 
 @asynccontextmanager
 async def change(settings: Settings, arguments: Namespace, *kinds: Kind) -> AsyncGenerator[AsyncConnection]:
     """Yield a connection in a transaction, and record what a command changes of `kinds`. Raises Failure."""
     action = make_action(arguments)
     async with transaction(settings) as connection:
-        if "member" in kinds or "assistant_token" in kinds:  # before the log's own locks, as pages do
+        if not _OF_MEMBERS.isdisjoint(kinds):  # before the log's own locks, as pages do
             await lock_members(connection, action.space_id)
         async with recording(connection, action, kinds):
             yield connection

@@ -146,10 +146,12 @@ async def close_sessions(connection: AsyncConnection, user_id: int) -> None:
 
 async def close_provider_sessions(
     connection: AsyncConnection, provider: str, provider_session: str | None, user_id: int | None
-) -> None:
-    """Close one session of the provider, or all of a user that began there. One of them is given."""
+) -> int:
+    """Close one session of the provider, or all of a user that began there. One of them is given. Return how
+    many were closed.
+    """
     values = {"provider": provider, "provider_session": provider_session, "user_id": user_id}
-    await connection.execute(queries["close_provider"], values)
+    return (await connection.execute(queries["close_provider"], values)).rowcount
 
 
 async def close_password_sessions(connection: AsyncConnection, user_id: int) -> None:

@@ -34,7 +34,7 @@ async def recording(
     """Add one entry for what the block changes of `kinds` and what it adds to the yielded list; none for
     nothing. `user_id` limits kinds of users to one. Needs the transaction of the changes.
     """
-    for kind in sorted(kinds):  # in one order, so that no two actions wait for each other
+    for kind in sorted(kinds):  # so that two actions don't wait for each other
         await connection.execute(queries["lock"], {"kind": kind, "space_id": action.space_id})
     before = await _load(connection, action.space_id, kinds, user_id)
     noted: list[AuditChange] = []

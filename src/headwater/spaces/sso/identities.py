@@ -90,6 +90,8 @@ def find_roles(rules: Sequence[RoleRule], groups: Collection[str]) -> dict[int, 
 class Admission(Struct, frozen=True):
     user: User
     is_new: bool
+    is_linked: bool
+    """Whether the provider's account is linked since now."""
     roles: Mapping[int, Role | None]
     """New roles by Space; None for a membership that ended."""
 
@@ -118,7 +120,7 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
         is_granted = wanted.follows_groups or is_new
         if is_granted and await _put_role(connection, space_id, user.id, wanted.role):
             roles[space_id] = wanted.role
-    return Admission(user, is_new, roles)
+    return Admission(user, is_new, row is None, roles)
 
 
 async def unlink(connection: AsyncConnection, provider: str, user_id: int) -> bool:
