@@ -38,7 +38,7 @@ WALKED = {
     f"{ACCOUNT}/authenticator", f"{ACCOUNT}/authenticator/codes", f"{ACCOUNT}/authenticator/remove",
     f"{ACCOUNT}/passkeys", f"{ACCOUNT}/passkeys/remove",
 }  # fmt: skip
-OTHERS = {"/login/sso/{provider}/logout": "tests/sso"}
+OTHERS = {"/login/sso/{provider}/logout": "tests/sso/test_provisioning.py"}
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -11,11 +12,13 @@ import pytest
 
 from headwater.spaces.accounts.members import add_member
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.sso.id_tokens import LOGOUT_EVENT
 from headwater.spaces.sso.identities import GrantedRole, find_roles
 from headwater.spaces.sso.providers import RoleRule
 from headwater.spaces.sso.refusals import SsoReason
 from tests.sso.fake_provider import DOMAIN, Desk, FakeProvider
 from tests.sso.test_hostile_provider import refused
+from tests.support.audited import last_entry, list_entries
 
 
 def role_of(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -> str | None:
@@ -163,3 +166,41 @@ def test_owners_see_the_providers(desk: Desk, space_id: int) -> None:
     fake.account["groups"] = []
     desk.sign_in(fake, browser)
     assert f"Seen {space_id}" not in browser.get(f"/console/spaces/{space_id}/members").text
+
+
+def test_a_new_user_and_a_link_are_recorded(
+    desk: Desk, connection: psycopg.Connection, space_id: int
+) -> None:
+    """One entry of the installation for each login, and one of the Space for a new role."""
+    fake = desk.make(rules=(RoleRule(space_id, Role.VIEWER),))
+    fake.account["email"] = f"new-{space_id}@{DOMAIN}"
+    user = desk.accounts.user(f"old-{space_id}@{DOMAIN}")
+    expected = [
+        (fake.account["email"], "sub-new", {space_id: ["member"], 0: ["user", "sso_account", "session"]}),
+        (fake.account["email"], "sub-new", {0: ["session"]}),
+        (user.email, "sub-old", {0: ["sso_account", "session"]}),
+    ]
+    for email, subject, kinds in expected:
+        fake.account |= {"email": email, "sub": subject}
+        before = last_entry(connection)
+        assert desk.sign_in(fake).status_code == 303
+        entries = list_entries(connection, before)
+        found = {entry["space_id"]: [change["kind"] for change in entry["changes"]] for entry in entries}
+        assert found == kinds
+        assert len(entries) == len(kinds)
+        assert email not in json.dumps(entries)
+
+
+def test_a_reported_logout_is_recorded(desk: Desk, connection: psycopg.Connection) -> None:
+    """Once: a second report ends no session."""
+    fake = desk.make({"claims": {"sid": "s1"}})
+    desk.sign_in(fake)
+    before = last_entry(connection)
+    for number in range(2):
+        claims = fake.make_claims("n") | {"events": {LOGOUT_EVENT: {}}, "sid": "s1", "jti": str(number)}
+        del claims["nonce"]
+        form = {"logout_token": fake.sign(claims)}
+        assert desk.browser().post(f"/login/sso/{fake.name}/logout", data=form).status_code == 200
+    (entry,) = list_entries(connection, before)
+    assert entry["action"] == "login/sso/{provider}/logout"
+    assert entry["changes"] == [{"kind": "session", "after": {"ended_by": fake.name}}]
