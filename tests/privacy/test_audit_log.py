@@ -1,0 +1,43 @@
+"""The audit log has nothing of a person: neither while their record is changed, nor once they are erased."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.privacy.shop import Shop
+from tests.support.audited import last_entry, list_entries
+from tests.support.canaries import Canaries, places
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+TABLES = ("audit_entries", "unsent_audit_entries")
+
+
+@pytest.fixture
+def shop(api: Api, stage: Stage, database_url: str) -> Shop:
+    return Shop(api, stage, database_url)
+
+
+def test_it_works(shop: Shop) -> None:
+    """Each way to write about a person over the API is used, and recorded."""
+    api, personal, before = shop.api, Canaries(), last_entry(shop.stage.connection)
+    company = shop.stage.company(name="Acme")
+    fields = {"profile_field_1": personal.text("plan")}
+    given = {"emails": [personal.email()], "names": [personal.text("name")], "custom_fields": fields}
+    made = api.send("POST", "/contacts", json=given)
+    assert made.status_code == 201, made.text
+    path = f"/contacts/{made.json()['id']}"
+    changed = {"emails": [personal.email(), personal.email()], "names": [personal.text("name")]}
+    assert api.send("PUT", path, json=changed).status_code == 200
+    assert api.send("PUT", f"{path}/company", json={"company_id": company}).status_code == 200
+    renamed = {"name": personal.text("acme"), "domain": None}
+    assert api.send("PUT", f"/companies/{company}", json=renamed).status_code == 200
+    shop.ask_to_erase(made.json()["id"])
+    actions = [entry["action"] for entry in list_entries(shop.stage.connection, before)]
+    assert {"create_contact", "update_contact", "update_company"} <= set(actions)
+    assert places(shop.stage, personal, TABLES) == {}
+    assert places(shop.stage, personal) != {}
+    shop.process()
+    assert shop.erase()
+    del personal[personal.index(renamed["name"])]  # the company's
+    assert places(shop.stage, personal) == {}
