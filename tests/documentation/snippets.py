@@ -94,6 +94,7 @@ NOTHING_TO_RUN = {
     ("docs/api.md", "custom_field_filters"): "a part of a query: tests/contacts ask with such",
     ("docs/assistants.md", "https://"): "an address",
     ("docs/assistants.md", "{"): "settings of other makers' programs",
+    ("docs/audit-log.md", "{"): "a change, as in tests/console/test_audit_log.py",
     ("docs/tracker.md", '{"site"'): "a request, of whose form tests/tracker are",
     ("docs/tracker.md", "{% if customer"): "Liquid, which runs at Shopify's alone",
     ("docs/clients/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
