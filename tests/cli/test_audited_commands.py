@@ -154,6 +154,12 @@ def factor(shell: Shell) -> list[str]:
     return ["--email", email]
 
 
+def disabled(shell: Shell) -> list[str]:
+    email = shell.email()
+    shell.stage.connection.execute("UPDATE users SET disabled_at = now() WHERE email = %s", [email])
+    return ["--email", email]
+
+
 def leaver(shell: Shell) -> list[str]:
     """A member with a token."""
     email = shell.email()
@@ -229,6 +235,10 @@ COMMANDS: dict[str, Arguments] = {
     "user remove": leaver,
     "user reset-link": lambda shell: ["--email", shell.email()],
     "user reset-factors": factor,
+    "user disable": lambda shell: ["--email", shell.email()],
+    "user enable": disabled,
+    "user log-out": lambda shell: ["--email", shell.email()],
+    "secret-key renew": plain(),
     "sso add": lambda shell: [
         "corp", "--issuer", "https://id.example", "--client-id", "abc", "--domain", "people.example",
         *shell.secret("client_secret"),
@@ -278,7 +288,10 @@ ELSEWHERE = {
     "import shop": "is `import events` from the interface of a shop",
     "user set-up-link": "works before the first account: test_the_first_account",
 }
-OF_INSTALLATION = {"queue replay", "user reset-link", "user reset-factors", "rates import"}
+OF_INSTALLATION = {
+    "queue replay", "user reset-link", "user reset-factors", "user disable", "user enable", "user log-out",
+    "secret-key renew", "rates import",
+}  # fmt: skip
 """Commands without a Space, besides those of `sso`."""
 COMPLETE = {"space set": {"space", "source_name"}, "user remove": {"member", "assistant_token"}}
 TYPED = {"webhook create": f"{CANARY}-secret-of-a-shop\n"}
