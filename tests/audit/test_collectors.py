@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -61,9 +61,10 @@ async def syslog_server(tls: ssl.SSLContext | None = None) -> AsyncGenerator[Sys
 
 @dataclass
 class Collector:
-    """An OpenTelemetry collector on loopback that answers with `statuses`, then with 200."""
+    """An OpenTelemetry collector on loopback that answers with `statuses`, then with 200, after `wait`."""
 
     port: int = 0
+    wait: Callable[[], Awaitable[None]] | None = None
     statuses: list[int] = field(default_factory=list[int])
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     heads: list[str] = field(default_factory=list[str])
@@ -72,6 +73,8 @@ class Collector:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         size = int(head.lower().partition("content-length:")[2].partition("\r\n")[0])
         body = json.loads(await reader.readexactly(size))
+        if self.wait is not None:
+            await self.wait()
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 200:
             self.heads.append(head)
@@ -166,6 +169,65 @@ def test_a_failure_puts_the_entries_off(database_url: str, space_id: int, status
             assert await find_due(database, space_id, datetime.now(UTC) + RETRY)
             await send(database, targets, space_id, datetime.now(UTC) + RETRY)
             assert len(collector.records) == 2
+
+    asyncio.run(run())
+
+
+def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> None:
+    """A slow collector holds no transaction, which would end before its answer."""
+
+    async def run() -> None:
+        async with (
+            opened(database_url) as database,
+            otlp_collector() as collector,
+            Egress(["127.0.0.1"]) as egress,
+        ):
+            await add_entries(database, space_id, 2)
+            free: list[int] = []
+
+            async def look() -> None:
+                async with database.transaction() as connection:
+                    cursor = await connection.execute(
+                        "SELECT id FROM unsent_audit_entries WHERE space_id = %s FOR UPDATE NOWAIT",
+                        (space_id,),
+                    )
+                    free.append(cursor.rowcount)
+                assert not await find_due(database, space_id, datetime.now(UTC)), "nobody else sends them"
+
+            collector.wait = look
+            await send(database, collectors(egress, otlp=collector.port), space_id, LATER)
+            assert free == [2]
+            assert len(collector.records) == 2
+            assert not await find_due(database, space_id, LATER)
+
+    asyncio.run(run())
+
+
+def test_a_sender_that_ends_leaves_its_entries(database_url: str, space_id: int) -> None:
+    async def run() -> None:
+        async with (
+            opened(database_url) as database,
+            otlp_collector() as collector,
+            Egress(["127.0.0.1"]) as egress,
+        ):
+            await add_entries(database, space_id, 2)
+            arrived, never = asyncio.Event(), asyncio.Event()
+
+            async def hang() -> None:
+                arrived.set()
+                await never.wait()
+
+            collector.wait = hang
+            sending = asyncio.create_task(
+                send(database, collectors(egress, otlp=collector.port), space_id, LATER)
+            )
+            await arrived.wait()
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+            never.set()
+            assert not await find_due(database, space_id, datetime.now(UTC))
+            assert await find_due(database, space_id, datetime.now(UTC) + RETRY)
 
     asyncio.run(run())
 

@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import structlog
 from msgspec import Struct
-from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from headwater.base.egress.client import Egress
 from headwater.base.egress.models import EgressError, EgressRequest
@@ -26,13 +24,14 @@ from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all
-from headwater.spaces.audit.entries import AuditEntry, encode_entry
+from headwater.spaces.audit.entries import AuditEntry, AuditSearch, encode_entry, list_entries
 
 queries = Queries(__name__, "collectors.sql")
 due_spaces = DueSpaces(queries["due"])
 
 BATCH = 200
 RETRY = timedelta(seconds=30)
+"""Longer than both collectors together may take."""
 _INFO = 9
 """The severity of a record, in OpenTelemetry's numbers."""
 
@@ -84,29 +83,31 @@ class AuditSender:
             pass
 
     async def _send_batch(self, space_id: int, current_time: datetime) -> bool:
-        """Return whether more may be due. The rows stay locked until they are sent."""
-        async with self._database.transaction() as connection:
-            values = {"space_id": space_id, "now": current_time, "limit": BATCH}
-            ids = [row_id for (row_id,) in await fetch_all(connection, queries["claim"], values)]
-            entries = await _fetch_entries(connection, space_id, ids)
-            try:
-                await self._collectors.send(entries)
-            except CollectorError as error:
-                log.warning("audit_not_sent", space_id=space_id, reason=str(error))
-                sent_entries.labels("failed").inc(len(entries))
-                later = {"space_id": space_id, "due_at": datetime.now(UTC) + RETRY}
-                await connection.execute(queries["put_off"], later)
-                return False
-            await connection.execute(queries["sent"], {"space_id": space_id, "ids": ids})
+        """Return whether more may be due. No transaction is open while sending."""
+        entries = await self._claim(space_id, current_time)
+        try:
+            await self._collectors.send(entries)
+        except CollectorError as error:
+            log.warning("audit_not_sent", space_id=space_id, reason=str(error))
+            sent_entries.labels("failed").inc(len(entries))
+            await self._execute("put_off", {"space_id": space_id, "due_at": datetime.now(UTC) + RETRY})
+            return False
+        await self._execute("sent", {"space_id": space_id, "ids": [entry.id for entry in entries]})
         sent_entries.labels("sent").inc(len(entries))
-        return len(ids) == BATCH
+        return len(entries) == BATCH
 
+    async def _claim(self, space_id: int, current_time: datetime) -> list[AuditEntry]:
+        """Return the oldest due entries, which nobody else sends before RETRY has passed."""
+        due_at = datetime.now(UTC) + RETRY
+        values = {"space_id": space_id, "now": current_time, "limit": BATCH, "due_at": due_at}
+        async with self._database.transaction() as connection:
+            ids = [row_id for (row_id,) in await fetch_all(connection, queries["claim"], values)]
+            newest_first = await list_entries(connection, space_id, AuditSearch(ids=ids), BATCH)
+        return newest_first[::-1]
 
-async def _fetch_entries(
-    connection: AsyncConnection, space_id: int, ids: Sequence[int]
-) -> Sequence[AuditEntry]:
-    cursor = connection.cursor(row_factory=class_row(AuditEntry))
-    return await fetch_all(cursor, queries["entries"], {"space_id": space_id, "ids": list(ids)})
+    async def _execute(self, statement: str, values: dict[str, object]) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(queries[statement], values)
 
 
 def make_records(entries: Sequence[AuditEntry]) -> dict[str, object]:

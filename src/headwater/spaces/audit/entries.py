@@ -27,7 +27,7 @@ PAGE = 500
 
 
 class Way(StrEnum):
-    """The way in by which a change came."""
+    """How a change came in."""
 
     CONSOLE = "console"
     API = "api"
@@ -95,7 +95,7 @@ class AuditSearch(Struct, frozen=True, kw_only=True):
 
     since: datetime | None = None
     until: datetime | None = None
-    """The first moment that is too late."""
+    """Entries of this moment are too late."""
     way: str | None = None
     user_id: int | None = None
     kind: str | None = None
@@ -104,6 +104,7 @@ class AuditSearch(Struct, frozen=True, kw_only=True):
     action: str | None = None
     before_id: int | None = None
     """The last entry of the previous page."""
+    ids: list[int] | None = None
 
 
 async def add_entry(connection: AsyncConnection, action: Action, changes: Sequence[AuditChange]) -> None:

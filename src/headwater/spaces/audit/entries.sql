@@ -24,6 +24,7 @@ WHERE e.space_id = %(space_id)s
   AND (%(kind)s::text IS NULL OR e.kind = %(kind)s)
   AND (%(subject_id)s::text IS NULL OR e.subject_id = %(subject_id)s)
   AND (%(action)s::text IS NULL OR e.action = %(action)s)
+  AND (%(ids)s::bigint[] IS NULL OR e.id = ANY(%(ids)s))
 ORDER BY e.id DESC
 LIMIT %(limit)s;
 

@@ -66,7 +66,7 @@ HIDDEN: Mapping[Kind, frozenset[str]] = {
     "space": frozenset({"ignored_identifiers"}),
     "user": frozenset({"email", "name", "password_hash"}),
     "alert_channel": frozenset({"name", "hint", "address", "secret"}),
-    # Words in which people could be named.
+    # Texts that could name people.
     "chart_note": frozenset({"text"}),
     "custom_alert_rule": frozenset({"filter", "note"}),
     "saved_view": frozenset({"query"}),
