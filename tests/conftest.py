@@ -26,6 +26,7 @@ import hypothesis
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier, Literal
+from structlog.testing import capture_logs
 from xdist.remote import Producer
 
 from headwater.app import create_app
@@ -36,6 +37,7 @@ from headwater.database.cluster.distribution import distribute
 from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
 from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.http.refusal_log import log_repeated
 from headwater.http.server import make_server
 from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.keys import SCOPES
@@ -199,6 +201,15 @@ def make_space(connection: psycopg.Connection) -> Callable[..., int]:
         return insert_space(connection, **columns)
 
     return make
+
+
+@pytest.fixture
+def refusal_lines() -> Iterator[list[Any]]:
+    """The log lines of this test; what others have repeated is over."""
+    log_repeated()
+    with capture_logs() as captured:
+        yield captured
+    log_repeated()
 
 
 @pytest.fixture

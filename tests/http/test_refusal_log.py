@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from structlog.testing import capture_logs
 
 from headwater.base.settings import Settings
 from headwater.http.refusal_log import MOST_KINDS, log_refusal, log_repeated
@@ -17,51 +16,42 @@ from tests.conftest import Running, client_for, run_application
 ADDRESS = "203.0.113.77"
 
 
-@pytest.fixture
-def lines() -> Iterator[list[Any]]:
-    """The lines of this test; what others have repeated is over."""
-    log_repeated()
-    with capture_logs() as captured:
-        yield captured
-    log_repeated()
+def of_kind(refusal_lines: list[Any], event: str, reason: str) -> list[Any]:
+    return [line for line in refusal_lines if (line["event"], line.get("reason")) == (event, reason)]
 
 
-def of_kind(lines: list[Any], event: str, reason: str) -> list[Any]:
-    return [line for line in lines if (line["event"], line.get("reason")) == (event, reason)]
-
-
-def test_it_works(lines: list[Any]) -> None:
+def test_it_works(refusal_lines: list[Any]) -> None:
     for _ in range(5):
         log_refusal("key_expired", ADDRESS, space_id=1, key_id=2)
     log_refusal("key_expired", ADDRESS, space_id=1, key_id=3)
     log_refusal("key_expired", "203.0.113.78", space_id=2, key_id=2)
-    first, other_key, other_address = lines
+    first, other_key, other_address = refusal_lines
     assert first == {
         "event": "refused", "log_level": "warning", "reason": "key_expired", "space_id": 1, "key_id": 2,
         "client": first["client"],
     }  # fmt: skip
     assert other_key["client"] == first["client"] != other_address["client"]
-    assert ADDRESS not in str(lines)
-    lines.clear()
+    assert ADDRESS not in str(refusal_lines)
+    refusal_lines.clear()
     log_repeated()
-    assert lines == [{
+    assert refusal_lines == [{
         "event": "refused_again", "log_level": "warning", "reason": "key_expired", "space_id": 1, "key_id": 2,
         "count": 4,
     }]  # fmt: skip
-    lines.clear()
+    refusal_lines.clear()
     log_repeated()
-    assert lines == []
+    assert refusal_lines == []
     log_refusal("key_expired", ADDRESS, space_id=1, key_id=2)
-    assert len(lines) == 1, "the next minute begins anew"
+    assert len(refusal_lines) == 1, "the next minute begins anew"
 
 
-def test_an_attack_fills_no_disk(lines: list[Any]) -> None:
+def test_an_attack_fills_no_disk(refusal_lines: list[Any]) -> None:
     for number in range(10_000):
         log_refusal("login_refused", f"10.0.{number % 250}.1", user_id=number)
-    assert len(lines) == MOST_KINDS
-    lines.clear()
+    assert len(refusal_lines) == MOST_KINDS
+    refusal_lines.clear()
     log_repeated()
-    assert [(line["reason"], line["count"]) for line in lines] == [("others", 10_000 - MOST_KINDS)]
+    assert [(line["reason"], line["count"]) for line in refusal_lines] == [("others", 10_000 - MOST_KINDS)]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +63,7 @@ def small(database_url: str) -> Iterator[Running]:
 
 def test_keys_and_limits(
     small: Running,
-    lines: list[Any],
+    refusal_lines: list[Any],
     space_id: int,
     make_key: Callable[..., str],
     connection: psycopg.Connection,
@@ -89,18 +79,21 @@ def test_keys_and_limits(
     connection.execute("INSERT INTO space_limits VALUES (%s, 'track', 0)", (space_id,))
     with client_for(small, key) as client:
         assert client.post("/events/track", json={"event_name": "lead"}).status_code == 429
-    (unknown,) = of_kind(lines, "refused", "key_unknown")
+    (unknown,) = of_kind(refusal_lines, "refused", "key_unknown")
     assert "space_id" not in unknown
-    (missing,) = of_kind(lines, "refused", "key_missing")
+    (missing,) = of_kind(refusal_lines, "refused", "key_missing")
     assert missing["client"] == unknown["client"]
-    (scope,) = of_kind(lines, "refused", "scope_missing")
+    (scope,) = of_kind(refusal_lines, "refused", "scope_missing")
     (reader_id,) = (
         connection.execute("SELECT max(id) FROM api_keys WHERE space_id = %s", [space_id]).fetchone() or ()
     )
     assert (scope["space_id"], scope["key_id"]) == (space_id, reader_id)
-    (limit,) = of_kind(lines, "refused", "rate_limit")
+    (limit,) = of_kind(refusal_lines, "refused", "rate_limit")
     assert (limit["space_id"], limit["bucket"]) == (space_id, "track")
-    assert "127.0.0.1" not in str(lines)
-    lines.clear()
+    assert "127.0.0.1" not in str(refusal_lines)
+    refusal_lines.clear()
     log_repeated()
-    assert {(line["reason"], line["count"]) for line in lines} >= {("key_unknown", 1), ("scope_missing", 1)}
+    assert {(line["reason"], line["count"]) for line in refusal_lines} >= {
+        ("key_unknown", 1),
+        ("scope_missing", 1),
+    }

@@ -117,7 +117,7 @@ class Settings:
     require_second_factor: bool = False
     """True if every Space requires a second factor of its members."""
     audit_days: int | None = None
-    """Days after which entries of the audit log are deleted; None keeps them."""
+    """How many days entries of the audit log are kept; None keeps them."""
     audit_syslog: str | None = None
     """The tcp:// or tls:// URL of a syslog server for the audit log."""
     audit_otlp_url: str | None = None

@@ -7,6 +7,8 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 
+from psycopg import AsyncConnection
+
 from headwater.base.settings import Settings
 from headwater.database.jobs.duties import INSTALLATION
 from headwater.http.inputs.instants import parse_iso
@@ -58,11 +60,9 @@ group = CommandGroup()
 )
 @prints
 async def list_log(settings: Settings, arguments: Namespace) -> Output:
-    space_id, search = arguments.space or INSTALLATION, _read_search(arguments)
     async with transaction(settings) as connection:
-        if space_id != INSTALLATION:
-            await fetch_space(connection, space_id)
-        entries = await list_entries(connection, space_id, search, arguments.limit)
+        space_id = await _find_space(connection, arguments)
+        entries = await list_entries(connection, space_id, _read_search(arguments), arguments.limit)
     return [_describe(entry) for entry in entries]
 
 
@@ -73,13 +73,18 @@ def export_log(settings: Settings, arguments: Namespace) -> int:
 
 
 async def _export(settings: Settings, arguments: Namespace) -> None:
-    space_id = arguments.space or INSTALLATION
     async with transaction(settings) as connection:
-        if space_id != INSTALLATION:
-            await fetch_space(connection, space_id)
+        space_id = await _find_space(connection, arguments)
         async for entry in walk_entries(connection, space_id, _read_search(arguments)):
             sys.stdout.buffer.write(encode_entry(entry) + b"\n")
         sys.stdout.buffer.flush()
+
+
+async def _find_space(connection: AsyncConnection, arguments: Namespace) -> int:
+    """Raise NotFound for an unknown Space."""
+    if arguments.space is None:
+        return INSTALLATION
+    return (await fetch_space(connection, arguments.space)).id
 
 
 def _read_search(arguments: Namespace) -> AuditSearch:

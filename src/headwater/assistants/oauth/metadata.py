@@ -12,7 +12,7 @@ from typing import Any
 
 SCOPE = "mcp:use"
 READ_SCOPE = "mcp:read"
-"""A viewer's permissions, whatever the user's are."""
+"""A viewer's permissions, also for an owner or admin."""
 
 AUTHORIZE = "/mcp/oauth/authorize"
 TOKEN = "/mcp/oauth/token"  # noqa: S105 - a path

@@ -28,7 +28,7 @@ WAYS = {Way.CONSOLE: "Console", Way.API: "API", Way.ASSISTANT: "Assistant", Way.
 
 @ROUTES.page("", Permission.MANAGE_MEMBERS)
 async def show_log(visit: PageVisit) -> Response:
-    typed = {name: visit.request.query_params.get(name, "").strip() for name in FILTERS}
+    typed = _read_filters(visit)
     before = visit.request.query_params.get("before", "")
     errors: dict[str, list[str]] = {}
     search = AuditSearch()
@@ -61,8 +61,7 @@ async def show_log(visit: PageVisit) -> Response:
 @ROUTES.page(".ndjson", Permission.MANAGE_MEMBERS)
 async def send_file(visit: PageVisit) -> Response:
     """Send entries as JSON lines, newest first."""
-    typed = {name: visit.request.query_params.get(name, "").strip() for name in FILTERS}
-    search = _read_search(typed, "", visit.space)
+    search = _read_search(_read_filters(visit), "", visit.space)
     lines: list[bytes] = []
     async for entry in walk_entries(visit.connection, visit.space.id, search):
         lines.append(encode_entry(entry) + b"\n")
@@ -84,6 +83,10 @@ def show_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(show_value, cast("list[object]", value)))
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _read_filters(visit: PageVisit) -> dict[str, str]:
+    return {name: visit.request.query_params.get(name, "").strip() for name in FILTERS}
 
 
 def _read_search(typed: dict[str, str], before: str, space: Space) -> AuditSearch:

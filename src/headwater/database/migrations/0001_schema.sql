@@ -357,7 +357,7 @@ CREATE TABLE mcp_tokens (
     kind text NOT NULL CHECK (kind IN ('oauth', 'personal')),
     name text NOT NULL,
     client_id text,
-    -- Whether it has a viewer's permissions, whatever its user's are.
+    -- Whether it has only a viewer's permissions, also for an owner or admin.
     read_only boolean NOT NULL DEFAULT false,
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
     hint text NOT NULL,

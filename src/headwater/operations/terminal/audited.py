@@ -27,7 +27,7 @@ async def change(settings: Settings, arguments: Namespace, *kinds: Kind) -> Asyn
     """Yield a connection in a transaction, and record what a command changes of `kinds`. Raises Failure."""
     action = make_action(arguments)
     async with transaction(settings) as connection:
-        if not _OF_MEMBERS.isdisjoint(kinds):  # before the log's own locks, as pages do
+        if not _OF_MEMBERS.isdisjoint(kinds):  # pages take these locks in the same order
             await lock_members(connection, action.space_id)
         async with recording(connection, action, kinds):
             yield connection
@@ -42,8 +42,9 @@ async def note_change(
 
 def make_action(arguments: Namespace, space_id: int | None = None) -> Action:
     """Return the action of a command: in its Space, if it has the option."""
-    space = getattr(arguments, "space", None) or INSTALLATION if space_id is None else space_id
-    return Action(Actor(way=Way.COMMAND, operator=_name_operator()), arguments.words, space)
+    own_space: int = getattr(arguments, "space", None) or INSTALLATION
+    actor = Actor(way=Way.COMMAND, operator=_name_operator())
+    return Action(actor, arguments.words, own_space if space_id is None else space_id)
 
 
 def _name_operator() -> str:

@@ -92,7 +92,7 @@ def check_password(password: str, context: Iterable[str]) -> None:
 
 
 def hash_breached(password: str) -> str:
-    """Return the form in which BREACHED has a password, in any case."""
+    """Return a password as BREACHED has it; upper and lower case are the same."""
     return hashlib.sha256(_normal(password.casefold())).hexdigest()[:_HASH_DIGITS]
 
 
