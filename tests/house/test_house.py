@@ -161,6 +161,21 @@ def test_no_exception_is_left_over() -> None:
     assert [place for place in SPANS_SPACES if place not in known or not unbound(known[place])] == []
 
 
+def claims_again(sql: str) -> bool:
+    """Whether a plan may run a subquery that locks rows again for each outer row. Each run gets the next
+    rows, as those before are no longer free, so a LIMIT takes far more; ARRAY(...) runs once.
+    """
+    locking = r"\bIN\s*\(\s*SELECT(?:(?!\bSELECT\b).)*FOR (?:NO KEY )?UPDATE"
+    return re.search(locking, sql, re.DOTALL) is not None
+
+
+def test_rows_are_claimed_once() -> None:
+    planted = "DELETE FROM t WHERE id IN (SELECT id FROM t WHERE at < now() LIMIT 1 FOR UPDATE SKIP LOCKED)"
+    assert claims_again(planted)
+    assert not claims_again(planted.replace("IN (SELECT", "= ANY(ARRAY(SELECT"))
+    assert [place for place, sql in statements() if claims_again(sql)] == []
+
+
 def tracked() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -12,12 +12,12 @@ SELECT DISTINCT m.space_id FROM (
 -- name: claim
 UPDATE messages m
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = m.attempts + 1
-WHERE m.space_id = %(space_id)s AND m.id IN (
+WHERE m.space_id = %(space_id)s AND m.id = ANY(ARRAY(
     SELECT d.id FROM messages d
     WHERE d.space_id = %(space_id)s AND d.status = 'waiting' AND d.due_at <= %(now)s
       AND coalesce(d.leased_until < %(now)s, true)
     ORDER BY d.due_at, d.id LIMIT %(most)s
-    FOR UPDATE SKIP LOCKED)
+    FOR UPDATE SKIP LOCKED))
 RETURNING m.id, m.channel_id, m.message_id, m.content, m.created_at, m.attempts;
 
 -- name: finish

@@ -19,5 +19,5 @@ WHERE subject = %(subject)s AND cardinality(taken_at) > 0;
 
 -- name: tidy
 -- Delete some expired attempts, skipping locked rows.
-DELETE FROM attempts WHERE subject IN (
-    SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED);
+DELETE FROM attempts WHERE subject = ANY(ARRAY(
+    SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED));

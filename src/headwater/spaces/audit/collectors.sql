@@ -6,10 +6,11 @@ SELECT DISTINCT q.space_id FROM unsent_audit_entries q WHERE q.due_at <= %(now)s
 -- The oldest entries to send, which are due again if their sender ends. A second sender skips those of the first.
 UPDATE unsent_audit_entries u SET due_at = %(due_at)s
 WHERE u.space_id = %(space_id)s
-  AND u.id IN (SELECT q.id FROM unsent_audit_entries q
-               WHERE q.space_id = %(space_id)s AND q.due_at <= %(now)s
-               ORDER BY q.id LIMIT %(limit)s
-               FOR UPDATE SKIP LOCKED)
+  AND u.id = ANY(ARRAY(
+      SELECT q.id FROM unsent_audit_entries q
+      WHERE q.space_id = %(space_id)s AND q.due_at <= %(now)s
+      ORDER BY q.id LIMIT %(limit)s
+      FOR UPDATE SKIP LOCKED))
 RETURNING u.id;
 
 -- name: sent
