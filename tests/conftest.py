@@ -204,8 +204,9 @@ def make_space(connection: psycopg.Connection) -> Callable[..., int]:
 
 
 @pytest.fixture
-def refusal_lines() -> Iterator[list[Any]]:
-    """The log lines of this test; what others have repeated is over."""
+def refusal_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The log lines of this test; what others have repeated is over, and no minute ends meanwhile."""
+    monkeypatch.setattr("headwater.http.refusal_log.log_repeated", lambda: None)
     log_repeated()
     with capture_logs() as captured:
         yield captured
