@@ -44,7 +44,7 @@ def test_it_works(node: Node, tmp_path: Path) -> None:
     example = tmp_path / "readme.mts"
     example.write_text("".join(blocks))
     written = sorted(Path(__file__).parent.glob("*.mts"))
-    assert len(written) == 3
+    assert len(written) == 4
     assert check(node, tmp_path, *sorted((SDK / "src").glob("*.ts")), *written, example) == (0, "")
 
 
