@@ -73,6 +73,20 @@ hanging.closeAllConnections();
 await new Promise((resolve) => hanging.close(resolve));
 told.gone = await timed(new sdk.Client(address, KEY, { sleep: async () => {} }).track(event));
 
+// A service that comes back while `close` waits.
+let attempts = 0;
+const returning = new sdk.Client(DIRECT, KEY, {
+  retries: 0,
+  fetch: async (url, request) => {
+    attempts += 1;
+    if (attempts < 4) throw new TypeError("planted");
+    return fetch(url, request);
+  },
+});
+const late = new sdk.EventBuffer(returning);
+late.add({ ...event, order_id: "late" });
+told.late = await late.close();
+
 const kept: boolean[] = [];
 const worker = new sdk.Client(DIRECT, KEY, {
   keepalive: true,

@@ -12,6 +12,7 @@ from headwater_client import BufferFileError, BufferFullError, Client, EventBuff
 from headwater_client.api import TrackPayload
 
 from tests.conftest import Running
+from tests.sdks.scripted import refuse_then, scripted_service, status
 from tests.sdks.wire import STRANGERS, FailingNetwork, failing_network
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
@@ -138,6 +139,16 @@ def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path:
         assert first.flush(PATIENCE_SECONDS)
         assert len(second) == 0
     assert stored(stage) == ["order-0", "order-1"]
+
+
+def test_closing_tries_until_the_service_is_back(open_client: Callable[..., Client]) -> None:
+    queued = (202, {}, b'{"results": [{"index": 0, "status": "queued"}]}')
+    down = status(503)
+    with scripted_service(refuse_then(down, down, down, queued)) as service:
+        buffer = EventBuffer(open_client(service.url, "trk_sk_x", retries=0), retry_seconds=600)
+        buffer.add(event(0))
+        assert buffer.close(PATIENCE_SECONDS)
+        assert len(service.received) == 4
 
 
 def test_an_unusable_file_is_refused(connect: Callable[[], Client], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
 def test_it_works(told: dict[str, Any]) -> None:
     """Also what was waiting when the program reached its end is sent."""
     left = {f"left-{number}" for number in range(40)}
-    assert set(told["orders"]) == {"as-added", "kept-alive"} | left
+    assert set(told["orders"]) == {"as-added", "late", "kept-alive"} | left
 
 
 def test_bad_keys_and_addresses_are_refused_at_once(told: dict[str, Any]) -> None:
@@ -50,6 +50,10 @@ def test_calls_and_closing_end_in_time(told: dict[str, Any]) -> None:
     assert told["closed"]["result"] is False
     assert told["gone"]["result"] == "ConnectionFailedError"
     assert told["hanging"]["milliseconds"] < 10_000 > told["closed"]["milliseconds"]
+
+
+def test_closing_tries_until_the_service_is_back(told: dict[str, Any]) -> None:
+    assert told["late"] is True
 
 
 def test_a_closed_buffer_takes_nothing(told: dict[str, Any]) -> None:

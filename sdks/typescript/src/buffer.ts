@@ -3,7 +3,7 @@
 // when added, so that retries are stored once and with the original time.
 
 import type { TrackPayload } from "./api.ts";
-import { type Client, withKey } from "./client.ts";
+import { type Client, pause, withKey } from "./client.ts";
 import { ApiError, BufferFullError, type FieldErrors, HeadwaterError, InvalidEventError } from "./errors.ts";
 
 /**
@@ -11,6 +11,8 @@ import { ApiError, BufferFullError, type FieldErrors, HeadwaterError, InvalidEve
  */
 const FINAL: ReadonlySet<number> = new Set([413, 422]);
 const CLOSE_TIMEOUT = 15_000;
+/** The longest pause between attempts while `close` waits, in milliseconds. */
+const CLOSE_REST = 500;
 
 export type BufferOptions = {
   /** Capacity (100,000). */
@@ -68,12 +70,19 @@ export class EventBuffer {
     return this.size === 0;
   }
 
-  /** Sends waiting events for at most `timeout` milliseconds (15,000), and stops. Resolves like `flush`. */
+  /**
+   * Sends waiting events for at most `timeout` milliseconds (15,000), with as many attempts as it takes, and
+   * stops. Resolves like `flush`.
+   */
   async close(timeout: number = CLOSE_TIMEOUT): Promise<boolean> {
     this.#closed = true;
+    const { signal } = this.#stop;
     const timer = setTimeout(() => this.#stop.abort(), timeout);
     try {
-      return await this.flush();
+      while (!(await this.flush()) && !signal.aborted) {
+        await pause(Math.min(this.#options.rest, CLOSE_REST), signal);
+      }
+      return this.size === 0;
     } finally {
       clearTimeout(timer);
       clearTimeout(this.#timer);

@@ -164,7 +164,7 @@ function anySignal(first: AbortSignal, second: Signal | undefined): AbortSignal 
 }
 
 /** Resolves after some milliseconds, or at once when the signal is aborted. */
-function pause(milliseconds: number, signal: Signal): Promise<void> {
+export function pause(milliseconds: number, signal: Signal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
     signal.addEventListener("abort", () => {

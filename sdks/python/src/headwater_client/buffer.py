@@ -31,6 +31,8 @@ __all__ = ["BufferFileError", "BufferFullError", "EventBuffer", "Rejection"]
 
 FINAL = frozenset({413, 422})
 """Statuses that mean invalid events. Any other, such as a proxy's 404 during an outage, may be temporary."""
+FLUSH_RETRY_SECONDS = 0.5
+"""The longest pause between attempts while the caller waits, for example at exit."""
 OTHER_SENDER_SECONDS = 0.05
 """The pause while another process sends the events of a file."""
 
@@ -180,7 +182,7 @@ class EventBuffer:
             except Exception as error:  # noqa: BLE001 # the thread must survive anything
                 level = logging.INFO if self.failure else logging.WARNING  # once per outage
                 self.failure = error
-                pause = max(self._retry_seconds, getattr(error, "retry_after", 0.0))
+                pause = max(self._rest_seconds(), getattr(error, "retry_after", 0.0))
                 LOGGER.log(
                     level, "events could not be sent (%s); next attempt in %.0f s", _name(error), pause
                 )
@@ -188,6 +190,9 @@ class EventBuffer:
                 self._changed.wait_for(lambda: self._is_stopped or self._flushes > seen, pause)  # noqa: B023
         with self._changed:
             self._store.close()
+
+    def _rest_seconds(self) -> float:
+        return min(self._retry_seconds, FLUSH_RETRY_SECONDS) if self._flushing else self._retry_seconds
 
     def _wait_for_batch(self) -> bool:
         """Wait until a batch is due. Return False after the end."""
