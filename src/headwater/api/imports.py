@@ -102,7 +102,7 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         scope=scope,
         limit=RateLimit(operation_id, 5),
         parameters=[parameter.openapi() for parameter in list_parameters(kind)],
-        body=file_body("The file."),
+        body=file_body("The file. Every content type is accepted except a form's."),
         status=202,
         answer=QueuedImport,
         conflict=ImportWithdrawn,

@@ -47,7 +47,8 @@ def body(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def file_body(description: str) -> dict[str, Any]:
-    """Return a request body that is a raw file, for an operation's `body`."""
+    """Return a request body that is a raw file, for an operation's `body`, of the type that all
+    generators of clients know.
+    """
     content = {"schema": {"type": "string", "format": "binary"}}
-    types = ("text/csv", "application/octet-stream")
-    return {"required": True, "description": description, "content": dict.fromkeys(types, content)}
+    return {"required": True, "description": description, "content": {"application/octet-stream": content}}
