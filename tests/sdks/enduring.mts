@@ -87,6 +87,18 @@ const late = new sdk.EventBuffer(returning);
 late.add({ ...event, order_id: "late" });
 told.late = await late.close();
 
+// A service that asks for more time than there is.
+let asked = 0;
+const limiting = new sdk.Client(DIRECT, KEY, {
+  fetch: async () => {
+    asked += 1;
+    return new Response("{}", { status: 429, headers: { "Retry-After": "3600" } });
+  },
+});
+const limited = new sdk.EventBuffer(limiting, { wait: 1 });
+limited.add(event);
+told.limited = [await limited.close(1500), asked];
+
 const kept: boolean[] = [];
 const worker = new sdk.Client(DIRECT, KEY, {
   keepalive: true,

@@ -56,6 +56,10 @@ def test_closing_tries_until_the_service_is_back(told: dict[str, Any]) -> None:
     assert told["late"] is True
 
 
+def test_a_requested_pause_is_kept(told: dict[str, Any]) -> None:
+    assert told["limited"] == [False, 1]
+
+
 def test_a_closed_buffer_takes_nothing(told: dict[str, Any]) -> None:
     assert told["full"] == "BufferFullError"
 

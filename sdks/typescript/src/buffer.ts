@@ -79,8 +79,8 @@ export class EventBuffer {
     const { signal } = this.#stop;
     const timer = setTimeout(() => this.#stop.abort(), timeout);
     try {
-      while (!(await this.flush()) && !signal.aborted) {
-        await pause(Math.min(this.#options.rest, CLOSE_REST), signal);
+      while (!signal.aborted && !(await this.flush())) {
+        await pause(this.#pauseAfterFailure(CLOSE_REST), signal);
       }
       return this.size === 0;
     } finally {
@@ -107,10 +107,16 @@ export class EventBuffer {
     this.#sending ??= this.#send(this.#events.slice(0, this.#options.batch)).finally(() => {
       this.#sending = undefined;
       if (this.size > 0 && !this.#closed) {
-        this.#schedule(this.failure === undefined ? this.#options.wait : this.#options.rest);
+        this.#schedule(this.failure === undefined ? this.#options.wait : this.#pauseAfterFailure());
       }
     });
     await this.#sending;
+  }
+
+  /** Returns the milliseconds before the next attempt: `rest` or `longest`, or more if the service asks for it. */
+  #pauseAfterFailure(longest = Infinity): number {
+    const requested = this.failure instanceof ApiError ? this.failure.retryAfter : 0;
+    return Math.max(Math.min(this.#options.rest, longest), requested);
   }
 
   async #send(events: TrackPayload[]): Promise<void> {

@@ -127,9 +127,10 @@ export class Client extends Api {
         if (response.ok) return value;
         if (lost && method === "DELETE" && response.status === 404) return { ...GONE };
         lost ||= response.status >= 500;
-        wait = Math.max(wait, 1000 * (Number(response.headers.get("Retry-After")) || 0));
+        const retryAfter = 1000 * (Number(response.headers.get("Retry-After")) || 0);
+        wait = Math.max(wait, retryAfter);
         const again = response.status === 429 || (response.status >= 500 && harmless);
-        if (!again || !mayTry()) throw apiError(response.status, text);
+        if (!again || !mayTry()) throw apiError(response.status, text, retryAfter);
       }
       await sleep(wait, signal);
     }
@@ -209,12 +210,12 @@ function mayRepeat(path: string, body: unknown): boolean {
   return path === "/touchpoints/batch" || path.endsWith("/imports");
 }
 
-function apiError(status: number, text: string): ApiError {
+function apiError(status: number, text: string, retryAfter: number): ApiError {
   try {
     const told = JSON.parse(text) as { message: string; errors?: FieldErrors };
-    return new ApiError(status, told.message, told.errors);
+    return new ApiError(status, told.message, told.errors, retryAfter);
   } catch {
-    return new ApiError(status, text.slice(0, 200)); // a proxy's answer
+    return new ApiError(status, text.slice(0, 200), {}, retryAfter); // a proxy's answer
   }
 }
 

@@ -27,10 +27,13 @@ export class ApiError extends HeadwaterError {
   readonly status: number;
   /** For a 422. */
   readonly errors: FieldErrors;
+  /** The requested pause before another attempt, in milliseconds. */
+  readonly retryAfter: number;
 
-  constructor(status: number, message: string, errors: FieldErrors = {}) {
+  constructor(status: number, message: string, errors: FieldErrors = {}, retryAfter = 0) {
     super(`${status}: ${message}`);
     this.status = status;
     this.errors = errors;
+    this.retryAfter = retryAfter;
   }
 }
