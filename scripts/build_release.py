@@ -1,8 +1,8 @@
 """Build everything that a release publishes except the image: `python -m scripts.build_release FOLDER`.
 
 Wheels and source archives of the service and the Python client, the TypeScript client's package, the
-WooCommerce plugin, the files for running Headwater elsewhere, the bill of materials, the changelog's section
-of this version, and the hashes of all. The same commit gives the same bytes.
+WooCommerce plugin, the Helm chart, the files for running Headwater elsewhere, the bill of materials, the
+changelog's section of this version, and the hashes of all. The same commit gives the same bytes.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which prints its result
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -40,6 +41,7 @@ def build(folder: Path) -> None:
     plugin = build_plugin(folder)
     plugin.rename(folder / f"{plugin.stem}-{version}.zip")
     archive_deployment(folder / f"headwater-deploy-{version}.tar.gz", f"headwater-deploy-{version}")
+    archive_chart(folder / f"headwater-chart-{version}.tgz")
     shutil.copyfile(ROOT / BILL, folder / "headwater.cdx.json")
     (folder / "NOTES.md").write_text(read_notes(version))
     lines = [f"{digest}  {path.name}\n" for path, digest in hash_files(folder)]
@@ -76,12 +78,38 @@ def node_packages() -> Node:
 
 
 def archive_deployment(target: Path, prefix: str) -> None:
-    """Write the files of `deploy/` for an operator; the parts of the image stay out."""
-    deploy = ROOT / "deploy"
-    paths = sorted(path for path in deploy.rglob("*") if path.is_file())
-    names = {path: path.relative_to(deploy) for path in paths}
-    kept = {path: name for path, name in names.items() if name.parts[0] != "image"}
-    files = {f"{prefix}/{name.as_posix()}": path.read_bytes() for path, name in kept.items()}
+    """Write the files of `deploy/` for an operator; the chart has an archive of its own, and the parts of the
+    image stay out.
+    """
+    files = read_files(ROOT / "deploy")
+    _write_archive(
+        target, prefix, {name: files[name] for name in files if not name.startswith(("chart/", "image/"))}
+    )
+
+
+def archive_chart(target: Path) -> None:
+    """Write the chart as Helm packs it, with the published image and addresses of `project.toml`. The
+    checkout's chart has the image that `make image` builds.
+    """
+    project, files = read_project(), read_files(ROOT / "deploy" / "chart")
+    local, published = b"repository: localhost/headwater\n", f"repository: {project['image']}\n".encode()
+    if files["values.yaml"].count(local) != 1:
+        raise ValueError("values.yaml of the chart does not name the local image once")
+    files["values.yaml"] = files["values.yaml"].replace(local, published)
+    origin = {"home": project["address"], "sources": [project["address"]], "maintainers": project["authors"]}
+    files["Chart.yaml"] += "".join(f"{key}: {json.dumps(value)}\n" for key, value in origin.items()).encode()
+    files["README.md"] = point_links(files["README.md"].decode().replace("](../../", "](")).encode()
+    _write_archive(target, "headwater", files)
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the contents of the files below a folder by their path in it."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _write_archive(target: Path, prefix: str, contents: dict[str, bytes]) -> None:
+    files = {f"{prefix}/{name}": content for name, content in contents.items()}
     files[f"{prefix}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "plain.tar"
@@ -97,8 +125,13 @@ def read_notes(version: str) -> str:
     found = re.search(pattern, (ROOT / CHANGELOG).read_text(), re.MULTILINE | re.DOTALL)
     if found is None:
         raise ValueError(f"{CHANGELOG} has no section of {version}")
-    address = read_project()["address"]
-    return re.sub(r"\]\((?!https?:)", f"]({address}/blob/v{version}/", found[1])
+    return point_links(found[1])
+
+
+def point_links(text: str) -> str:
+    """Replace links from the repository's root by public addresses."""
+    address = f"{read_project()['address']}/blob/v{read_version()}"
+    return re.sub(r"\]\((?!https?:)", f"]({address}/", text)
 
 
 def read_project() -> dict[str, Any]:

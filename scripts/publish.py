@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from scripts.build_release import read_project
+from scripts.chart_tools import CHART_TOOLS, install_chart_tools
 from scripts.node import NODE, NPM
 from scripts.oci_layout import join_archives
 from scripts.versions import read_version
@@ -55,6 +56,15 @@ def publish_image(folder: Path) -> Iterable[Command]:
             file.write(f"name={image}\ndigest={digest}\n")
 
 
+def publish_chart(folder: Path) -> Iterable[Command]:
+    """Upload the chart next to the image. The password of the registry comes on standard input."""
+    registry = str(read_project()["image"]).rpartition("/")[0]
+    actor = os.environ.get("GITHUB_ACTOR", "")
+    helm = install_chart_tools(CHART_TOOLS).helm
+    yield [helm, "registry", "login", registry.partition("/")[0], "--username", actor, "--password-stdin"]
+    yield [helm, "push", folder / f"headwater-chart-{read_version()}.tgz", f"oci://{registry}/charts"]
+
+
 def publish_release(folder: Path) -> Iterable[Command]:
     """Publish the files with the notes of the version, under its tag."""
     tag = f"v{read_version()}"
@@ -67,6 +77,7 @@ TARGETS: dict[str, Callable[[Path], Iterable[Command]]] = {
     "python": publish_python,
     "npm": publish_npm,
     "image": publish_image,
+    "chart": publish_chart,
     "release": publish_release,
 }
 

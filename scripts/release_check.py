@@ -21,8 +21,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from scripts.build_release import BILL, HASHES, node_packages, read_notes, read_project
+from scripts.chart_tools import CHART_TOOLS, EXAMPLES, NEWEST, OLDEST, ChartToolsError, install_chart_tools
 from scripts.oci_layout import join_archives
 from scripts.prepare_release import CHANGELOG, MIGRATIONS, hash_migrations, read_record
 from scripts.versions import ROOT, find_differences, find_statements, read_version
@@ -150,7 +152,7 @@ def check_python(folder: Path) -> str:
 def check_typescript(folder: Path) -> str:
     """Have the TypeScript client's package judged."""
     node = node_packages()
-    (archive,) = folder.glob("*.tgz")
+    (archive,) = folder.glob("headwater-client-*.tgz")
     for judge in ("publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"):
         judged = node.run(node.package(judge), str(archive.resolve()))
         if judged.returncode:
@@ -167,15 +169,24 @@ def check_plugin(_: Path) -> str:
     return f"{len(files)} files of PHP"
 
 
-def check_manifests(_: Path) -> str:
-    """Render the kustomizations."""
-    kubectl = require_program("kubectl")
-    folders = sorted(path.parent for path in (ROOT / "deploy" / "kubernetes").glob("*/kustomization.yaml"))
-    rendered = [run(kubectl, "kustomize", folder) for folder in folders]
-    image = f"headwater:{read_version()}"
-    if not all(image in manifests for manifests in rendered):
-        raise FailedError(f"a kustomization does not name {image}")
-    return f"{len(folders)} kustomizations rendered"
+def check_chart(folder: Path) -> str:
+    """Have Helm judge the chart, and Kubernetes' schemas the objects of both modes."""
+    try:
+        tools = install_chart_tools(CHART_TOOLS)
+    except ChartToolsError as error:
+        raise SkippedError(str(error)) from error
+    (archive,) = folder.glob("headwater-chart-*.tgz")
+    objects: list[dict[str, Any]] = []
+    for values in EXAMPLES.values():
+        try:
+            tools.lint(archive, values)
+            objects += tools.render(archive, values)
+        except ChartToolsError as error:
+            raise FailedError(str(error)) from error
+    for version in (OLDEST, NEWEST):
+        if faults := [fault for each in objects for fault in tools.find_faults(each, version)]:
+            raise FailedError("\n".join([f"Kubernetes {version}:", *faults]))
+    return f"{len(objects)} objects for Kubernetes {OLDEST} and {NEWEST}"
 
 
 def build_site(folder: Path) -> str:
@@ -215,7 +226,7 @@ STEPS: dict[str, Callable[[Path], str]] = {
     "python": check_python,
     "typescript": check_typescript,
     "plugin": check_plugin,
-    "manifests": check_manifests,
+    "chart": check_chart,
     "site": build_site,
     "image": build_image,
     "address": check_address,

@@ -26,8 +26,7 @@ PLACES = {
     "integrations/dbt/dbt_project.yml": r'^version: "(.+)"$',
     "deploy/compose.yaml": r"headwater:(\S+)$",
     "deploy/compose.scaled.yaml": r"headwater:(\S+)$",
-    "deploy/kubernetes/single/kustomization.yaml": r"newTag: (\S+)$",
-    "deploy/kubernetes/scaled/kustomization.yaml": r"newTag: (\S+)$",
+    "deploy/chart/Chart.yaml": r'^(?:version|appVersion): "?([^"\n]+)"?$',
     "docs/install.md": r"headwater[:-](\d+\.\d+\.\d+)",
 }
 """Each file and the pattern of its statements; the group is the version."""

@@ -28,6 +28,7 @@ NOT_RUN = {
     ),
     r"headwater completion ": "writes into the home of whoever types it: tests/cli has it",
     r"podman |docker ": "needs a container engine: tests/packaging reads the files",
+    r"helm |kubectl ": "needs a cluster: tests/packaging/test_chart.py renders the chart",
     r"install -m |systemd-sysusers|systemctl ": "changes the machine: tests/packaging",
     r"cp secret.key ": "the file of an installation that is restored: tests/backups",
     r'\{"url"': "what the line before it prints",
@@ -60,6 +61,8 @@ QUERIED = {
 
 ELSEWHERE = {
     ("docs/install.md", "# "): "tests/packaging/test_proxies.py",
+    ("docs/install.md", "mode: "): "tests/packaging/test_chart.py",
+    ("docs/install.md", "settings:"): "tests/packaging/test_chart.py",
     ("docs/tracker.md", "<script"): "tests/browser/test_tracker.py",
     ("docs/tracker.md", "import hashlib"): "tests/identity/test_signed_identify.py",
     ("docs/tracker.md", "const { createHmac }"): "tests/identity/test_signed_identify.py",

@@ -1,5 +1,6 @@
-"""The files of `deploy/`: they fit this version, its commands, its variables and its image, and
-confine what they run. Whether they run is for the engines that read them (docs/install.md).
+"""The files of `deploy/` except the chart (`test_chart.py`): they fit this version, its commands, its
+variables and its image, and confine what they run. Whether they run is for the engines that read them
+(docs/install.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from scripts.build_image import ACCOUNT, CONFIG, DATA
+from scripts.build_image import CONFIG, DATA
 
 from headwater import __version__
 from headwater.base.settings import PREFIX, READERS
@@ -23,7 +24,6 @@ from tests.support.sizes import ROOT
 DEPLOY = ROOT / "deploy"
 COMPOSE = sorted(DEPLOY.glob("compose*.yaml"))
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
-KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*/[!k]*.yaml"))
 SOURCES = [path for path in DEPLOY.rglob("*") if path.is_file()]
 MOST_EXPOSED = 1.5
 IMAGE = f"localhost/headwater:{__version__}"
@@ -39,21 +39,12 @@ def services(path: Path) -> dict[str, dict[str, Any]]:
     return yaml.safe_load(path.read_text())["services"]
 
 
-def workloads() -> list[tuple[str, dict[str, Any]]]:
-    """Every pod of the manifests, by the name of what makes it."""
-    documents = [each for path in KUBERNETES for each in yaml.safe_load_all(path.read_text())]
-    return [
-        (each["metadata"]["name"], each["spec"]["template"]["spec"])
-        for each in documents
-        if each["kind"] in {"Deployment", "StatefulSet"}
-    ]
-
-
 def test_it_works() -> None:
     """There is something for every way that the documentation names, and it names each file."""
     page = (ROOT / "docs" / "install.md").read_text()
-    assert (len(COMPOSE), len(UNITS), len(workloads())) == (2, 2, 3)
-    shown = [path for path in SOURCES if "image" not in path.parts and "__pycache__" not in path.parts]
+    assert (len(COMPOSE), len(UNITS)) == (2, 2)
+    assert "deploy/chart" in page
+    shown = [path for path in SOURCES if not {"chart", "image", "__pycache__"} & set(path.parts)]
     assert [path.name for path in shown if path.name not in page] == []
 
 
@@ -82,43 +73,6 @@ def test_containers_are_confined(path: Path) -> None:
 
 def test_what_keeps_nothing_has_no_volume() -> None:
     assert not any("volumes" in service for service in services(DEPLOY / "compose.scaled.yaml").values())
-
-
-@pytest.mark.parametrize(("name", "pod"), workloads(), ids=[name for name, _ in workloads()])
-def test_pods_are_confined(name: str, pod: dict[str, Any]) -> None:
-    assert pod["automountServiceAccountToken"] is False
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert pod["securityContext"]["runAsUser"] == ACCOUNT
-    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    for container in (*pod.get("initContainers", []), *pod["containers"]):
-        assert container["image"] == "headwater"  # the kustomization names it
-        parse(container["args"])
-        assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        }
-        assert {f"/{DATA}", "/tmp"} <= {mount["mountPath"] for mount in container["volumeMounts"]}
-        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            if "ports" in container:
-                assert container[probe]["httpGet"]["path"] in {"/healthz", "/readyz"}, name
-
-
-def test_postgresql_keeps_its_files_to_itself() -> None:
-    """Kubernetes opens a volume's files to its group at each start, unless it is told not to."""
-    [pod] = [pod for _, pod in workloads() if "fsGroup" in pod["securityContext"]]
-    assert pod["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
-
-
-@pytest.mark.parametrize("path", sorted(DEPLOY.rglob("kustomization.yaml")), **by_name)
-def test_kustomizations(path: Path) -> None:
-    file = yaml.safe_load(path.read_text())
-    assert [f"{each['newName']}:{each['newTag']}" for each in file["images"]] == [IMAGE]
-    assert {path.parent / name for name in file["resources"]} == {
-        each for each in KUBERNETES if each.parent == path.parent
-    }
-    if shutil.which("kubectl"):
-        subprocess.run(["kubectl", "kustomize", path.parent], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("path", UNITS, **by_name)

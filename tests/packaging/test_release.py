@@ -62,8 +62,8 @@ def test_the_deployment_files_are_the_same_twice(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
     with tarfile.open(paths[0]) as tar:
         names = tar.getnames()
-    assert "headwater-deploy/kubernetes/single/kustomization.yaml" in names
-    assert [name for name in names if "/image/" in name] == []
+    assert "headwater-deploy/compose.yaml" in names
+    assert [name for name in names if "/image/" in name or "/chart/" in name] == []
 
 
 def test_notes_have_links_that_work_elsewhere() -> None:

@@ -1,0 +1,283 @@
+"""The Helm chart, rendered by Helm itself: Kubernetes' schemas accept its objects, they fit each other, this
+version, its commands and its image, and they confine what they run.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scripts.build_image import ACCOUNT, DATA
+from scripts.build_release import archive_chart, read_project
+from scripts.chart_tools import EXAMPLES, NEWEST, OLDEST, ChartTools, ChartToolsError, install_chart_tools
+
+from headwater import __version__
+from headwater.base.settings import PREFIX, READERS
+from headwater.cli.commands import build_parser
+from tests.support.sizes import ROOT
+
+CHART = ROOT / "deploy" / "chart"
+VALUES = (CHART / "values.yaml").read_text()
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+PAGE = (ROOT / "docs" / "install.md").read_text()
+REQUIRED = os.environ.get("HEADWATER_TEST_HELM") == "required"
+Objects = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def tools(request: pytest.FixtureRequest) -> ChartTools:
+    """Helm and the schemas. Where the packages cannot be installed, the tests are skipped, unless
+    HEADWATER_TEST_HELM=required says that they must run.
+    """
+    assert request.config.cache is not None
+    try:
+        return install_chart_tools(request.config.cache.mkdir("chart"))
+    except ChartToolsError as error:
+        if REQUIRED:
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def objects(request: pytest.FixtureRequest, tools: ChartTools) -> Objects:
+    """The objects of an installation in each mode."""
+    return tools.render(CHART, EXAMPLES[request.param])
+
+
+def find_pods(objects: Objects) -> dict[str, dict[str, Any]]:
+    """The templates of pods by the name of what makes them."""
+    pods: dict[str, dict[str, Any]] = {}
+    for each in objects:
+        spec = each["spec"].get("jobTemplate", each)["spec"]
+        if "template" in spec:
+            pods[each["metadata"]["name"]] = spec["template"]
+    return pods
+
+
+def find_containers(objects: Objects) -> Iterator[dict[str, Any]]:
+    for pod in find_pods(objects).values():
+        yield from (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"])
+
+
+def list_names(values: Mapping[str, Any], schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The names of values below those that the schema lists."""
+    for name, value in values.items():
+        described = schema.get("properties", {}).get(name, {})
+        described = SCHEMA["definitions"].get(described.get("$ref", "").rpartition("/")[2], described)
+        if isinstance(value, dict) and "properties" in described:
+            yield from list_names(value, described, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def list_properties(schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, described in schema["properties"].items():
+        found = SCHEMA["definitions"].get(described.get("$ref", "").rpartition("/")[2], described)
+        if "properties" in found:
+            yield from list_properties(found, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def test_it_works(tools: ChartTools) -> None:
+    """Each mode has its objects, which both the oldest and the newest Kubernetes accept."""
+    kinds: dict[str, list[str]] = {}
+    for name, values in EXAMPLES.items():
+        tools.lint(CHART, values)
+        rendered = tools.render(CHART, values)
+        kinds[name] = sorted(each["kind"] for each in rendered)
+        assert [each["metadata"]["name"].startswith("headwater") for each in rendered].count(False) == 0
+        faults = [tools.find_faults(each, version) for each in rendered for version in (OLDEST, NEWEST)]
+        assert faults == [[]] * 2 * len(rendered)
+    assert kinds == {
+        "single": ["CronJob", "Service", "StatefulSet"],
+        "scaled": ["Deployment", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget",
+                   "PodDisruptionBudget", "PodMonitor", "Service"],
+    }  # fmt: skip
+
+
+def test_a_wrong_object_is_noticed(tools: ChartTools) -> None:
+    wrong = copy.deepcopy(next(each for each in tools.render(CHART, EXAMPLES["single"])
+                               if each["kind"] == "StatefulSet"))  # fmt: skip
+    wrong["spec"] |= {"replicas": "one", "surprise": True}
+    first, second = sorted(tools.find_faults(wrong, NEWEST))
+    assert first.startswith("StatefulSet spec.replicas: ")
+    assert "surprise" in first + second
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"settings": {}}, "HEADWATER_BASE_URL"),
+        ({"settings": {"HEADWATER_BASE_URL": "https://t.example.com/path"}}, "does not match pattern"),
+        ({"settings": {"HEADWATER_SECRET_KEY": "0" * 32}}, "invalid propertyName"),
+        ({"replicas": 2}, "'replicas' not allowed"),
+        ({"single": {"volume": {"size": "large"}}}, "does not match pattern"),
+        ({"mode": "scaled", "secret": "headwater"}, "HEADWATER_STORAGE_URL"),
+        ({"mode": "scaled", "settings": {"HEADWATER_STORAGE_URL": "s3://a/b"}}, "/secret"),
+        (EXAMPLES["scaled"] | {"backup": {"claim": "backups"}}, "/backup/claim"),
+    ],
+)
+def test_wrong_values_are_refused(tools: ChartTools, change: dict[str, Any], reason: str) -> None:
+    settings = {"HEADWATER_BASE_URL": "https://t.example.com"} | change.get("settings", {})
+    values = change | {"settings": settings if change.get("settings") != {} else {}}
+    with pytest.raises(ChartToolsError, match=re.escape(reason)):
+        tools.render(CHART, values)
+
+
+def test_every_value_is_explained_and_checked() -> None:
+    """Each is in the schema, which has no others, and each group of values begins with a comment."""
+    names = set(list_names(yaml.safe_load(VALUES), SCHEMA))
+    properties = set(list_properties(SCHEMA)) - {"global"}
+    assert names - properties <= {"settings.HEADWATER_TRUSTED_PROXIES"}
+    assert properties - names == set()
+    assert [group for group in VALUES.split("\n\n") if not group.startswith("# ")] == []
+
+
+def test_pages_show_values_that_work(tools: ChartTools) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert tools.render(CHART, yaml.safe_load(block))
+
+
+def test_pods_are_confined(objects: Objects) -> None:
+    for pod in find_pods(objects).values():
+        spec = pod["spec"]
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["runAsUser"] == ACCOUNT
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in find_containers(objects):
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert {f"/{DATA}", "/tmp"} <= {mount["mountPath"] for mount in container["volumeMounts"]}
+
+
+def test_postgresql_keeps_its_files_to_itself(objects: Objects) -> None:
+    """Kubernetes opens a volume's files to its group at each start, unless it is told not to."""
+    for pod in find_pods(objects).values():
+        security = pod["spec"]["securityContext"]
+        assert ("fsGroup" in security) == (security.get("fsGroupChangePolicy") == "OnRootMismatch")
+        claimed = any("persistentVolumeClaim" in volume for volume in pod["spec"]["volumes"])
+        assert ("fsGroup" in security) == claimed
+
+
+def test_containers_run_commands_there_are(objects: Objects) -> None:
+    for container in find_containers(objects):
+        build_parser(container["args"][0]).parse_args(container["args"])
+        names = [each["name"] for each in container["env"]]
+        assert len(names) == len(set(names))
+        assert set(names) - {PREFIX + name.upper() for name in READERS} == set()
+        for port in container.get("ports", []):
+            assert port["name"] in {"http", "metrics"}
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            if container["args"][0] in {"serve", "api"}:
+                assert container[probe]["httpGet"]["path"] in {"/healthz", "/readyz"}
+
+
+def test_volumes_are_there(objects: Objects) -> None:
+    claimed = [claim["metadata"]["name"] for each in objects
+               for claim in each["spec"].get("volumeClaimTemplates", [])]  # fmt: skip
+    for pod in find_pods(objects).values():
+        named = [*claimed, *(volume["name"] for volume in pod["spec"]["volumes"])]
+        for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
+            assert {mount["name"] for mount in container["volumeMounts"]} <= set(named)
+
+
+def test_the_image_is_of_this_version(tools: ChartTools) -> None:
+    single, scaled = (
+        {container["image"] for container in find_containers(tools.render(CHART, values))}
+        for values in EXAMPLES.values()
+    )
+    assert single == {f"localhost/headwater:{__version__}"}
+    assert scaled == {f"localhost/headwater@{EXAMPLES['scaled']['image']['digest']}"}
+
+
+def test_selectors_find_pods(objects: Objects) -> None:
+    """Of this release only, even if another one is in the namespace."""
+    labels = [pod["metadata"]["labels"] for pod in find_pods(objects).values()]
+    for each in objects:
+        spec = each["spec"]
+        selector = spec.get("podSelector", spec.get("selector"))
+        if selector is not None:
+            wanted = selector.get("matchLabels", selector)
+            assert wanted["app.kubernetes.io/instance"] == "headwater"
+            assert [found for found in labels if wanted.items() <= found.items()]
+
+
+def test_the_backup_finds_the_volume_and_its_node(tools: ChartTools) -> None:
+    objects = {each["kind"]: each for each in tools.render(CHART, EXAMPLES["single"], "prod")}
+    single, job = objects["StatefulSet"], find_pods([objects["CronJob"]])["prod-headwater-backup"]
+    claims = [volume["persistentVolumeClaim"]["claimName"] for volume in job["spec"]["volumes"]
+              if "persistentVolumeClaim" in volume]  # fmt: skip
+    assert claims == [f"data-{single['metadata']['name']}-0", "backups"]
+    (near,) = job["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert near["labelSelector"]["matchLabels"] == single["spec"]["selector"]["matchLabels"]
+    folders = [{each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+               for pod in (job, single["spec"]["template"])]  # fmt: skip
+    assert [each["HEADWATER_BACKUP_DIR"] for each in folders] == ["/backups"] * 2
+    assert len({each["HEADWATER_DATA_DIR"] for each in folders}) == 1
+
+
+def test_the_ingress_publishes_what_the_page_lists(tools: ChartTools) -> None:
+    """And neither counters nor health. The tracker has the names of its settings."""
+    table = PAGE[PAGE.index("| Paths | For |") :].partition("\n\n")[0]
+    listed = {path.rstrip("/") or "/" for path in re.findall(r"`(/[^`]*)`", table)}
+    values = copy.deepcopy(EXAMPLES["scaled"])
+    values["settings"] |= {"HEADWATER_TRACKER_SCRIPT": "/s.js", "HEADWATER_TRACKER_ENDPOINT": "/e"}
+    renamed = (listed - {"/t.js", "/t"}) | {"/s.js", "/e"}
+    for given, expected in ((EXAMPLES["scaled"], listed), (values, renamed)):
+        (ingress,) = [each for each in tools.render(CHART, given) if each["kind"] == "Ingress"]
+        (rule,) = ingress["spec"]["rules"]
+        assert rule["host"] == "t.example.com"
+        assert {each["path"] for each in rule["http"]["paths"]} == expected
+        assert ingress["spec"]["tls"] == [{"hosts": ["t.example.com"], "secretName": "tls"}]
+
+
+def test_monitors_and_policies_know_every_port(tools: ChartTools) -> None:
+    objects = tools.render(CHART, EXAMPLES["scaled"])
+    by_kind = {each["kind"]: each["spec"] for each in objects}
+    ports = {port["name"]: port["containerPort"] for container in find_containers(objects)
+             for port in container.get("ports", [])}  # fmt: skip
+    assert {each["port"] for each in by_kind["PodMonitor"]["podMetricsEndpoints"]} == ports.keys()
+    (rule,) = by_kind["NetworkPolicy"]["ingress"]
+    assert {each["port"] for each in rule["ports"]} == set(ports.values())
+    assert rule["from"] == EXAMPLES["scaled"]["networkPolicy"]["from"]
+    assert by_kind["Service"]["ports"][0]["targetPort"] in ports
+    rules = (ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text()
+    job = next(iter(find_pods(objects).values()))["metadata"]["labels"][by_kind["PodMonitor"]["jobLabel"]]
+    assert f'job="{job}"' in rules
+
+
+def test_what_is_published(tools: ChartTools, tmp_path: Path) -> None:
+    """The same bytes twice, with the public image, the addresses and links that work elsewhere."""
+    paths = [tmp_path / name for name in ("one.tgz", "two.tgz")]
+    for path in paths:
+        archive_chart(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    project = read_project()
+    shown = yaml.safe_load(tools.run("show", "chart", paths[0]))
+    assert (shown["version"], shown["appVersion"], shown["home"]) == (
+        __version__, __version__, project["address"],
+    )  # fmt: skip
+    with tarfile.open(fileobj=io.BytesIO(paths[0].read_bytes())) as archive:
+        readme = archive.extractfile("headwater/README.md")
+        assert readme is not None
+        links = re.findall(r"\]\((.*?)\)", readme.read().decode())
+        assert "headwater/LICENSE" in archive.getnames()
+    assert [link.startswith(f"{project['address']}/blob/v{__version__}/") for link in links] == [True] * 2
+    rendered = tools.render(paths[0], EXAMPLES["single"])
+    assert {each["image"] for each in find_containers(rendered)} == {f"{project['image']}:{__version__}"}
