@@ -29,7 +29,7 @@ NOT_RUN = {
     r"headwater completion ": "writes into the home of whoever types it: tests/cli has it",
     r"podman |docker ": "needs a container engine: tests/packaging reads the files",
     r"helm |kubectl ": "needs a cluster: tests/packaging/test_chart.py renders the chart",
-    r"install -m |systemd-sysusers|systemctl ": "changes the machine: tests/packaging",
+    r"install -m |systemd-sysusers|systemctl |runuser ": "changes the machine: tests/packaging",
     r"cp secret.key ": "the file of an installation that is restored: tests/backups",
     r'\{"url"': "what the line before it prints",
     r"headwater (backup|restore|serve) ": "takes the whole installation: tests/backups",
