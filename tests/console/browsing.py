@@ -7,13 +7,13 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 
 from headwater.spaces.accounts.users import User
 from tests.support.accounts import PASSWORD
+from tests.support.markup import Markup
 from tests.support.waiting import PATIENCE_SECONDS
 
 _ADDRESSES = itertools.count(1)
@@ -30,36 +30,38 @@ class PageForm:
     disabled: bool = False
 
 
-class Forms(HTMLParser):
+_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+
+
+class Forms(Markup):
     """Every form that posts."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
         self.forms: list[PageForm] = []
         self._open: PageForm | None = None
         self._select = ""
-        self._option: dict[str, str | None] | None = None
+        self._option: dict[str, str] | None = None
         self._text = ""
-        self.feed(html)
+        for form in _FORM.findall(html):
+            self.feed(form)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+    def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "form":
-            self._open = PageForm(given.get("action") or "")
+            self._open = PageForm(attributes.get("action", ""))
             self.forms.append(self._open)
         if self._open is None:
             return
-        if tag == "input" and given.get("name"):
-            boxed = given.get("type") in {"checkbox", "radio"}
-            if not boxed or "checked" in given:
-                self._open.fields.append((given["name"] or "", given.get("value") or ""))
+        if tag == "input" and attributes.get("name"):
+            boxed = attributes.get("type") in {"checkbox", "radio"}
+            if not boxed or "checked" in attributes:
+                self._open.fields.append((attributes["name"], attributes.get("value", "")))
         elif tag in {"select", "textarea"}:
-            self._select, self._text = given.get("name") or "", ""
+            self._select, self._text = attributes.get("name", ""), ""
         elif tag == "option":
-            self._option, self._text = given, ""
+            self._option, self._text = attributes, ""
 
-    def handle_data(self, data: str) -> None:
-        self._text += data
+    def handle_data(self, text: str) -> None:
+        self._text += text
 
     def handle_endtag(self, tag: str) -> None:
         if self._open is None:

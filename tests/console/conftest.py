@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
@@ -54,6 +55,23 @@ def console(
 @pytest.fixture
 def accounts(database_url: str) -> Accounts:
     return Accounts(database_url)
+
+
+@contextmanager
+def opened(console: Running) -> Iterator[Browser]:
+    """A browser in which nobody is logged in."""
+    browser = Browser(console.base_url)
+    with browser.client:
+        yield browser
+
+
+@contextmanager
+def logged_in(console: Running, accounts: Accounts, space_id: int, role: Role) -> Iterator[Browser]:
+    """The browser of a new member of a Space, for longer than one test."""
+    with opened(console) as browser:
+        _, token = accounts.logged_in(space_id, role, str(role))
+        browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
+        yield browser
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ where they lead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html.parser import HTMLParser
+
+from tests.support.markup import Markup
 
 
 @dataclass
@@ -18,11 +19,10 @@ class Cell:
     link: str | None = None
 
 
-class PageTables(HTMLParser):
+class PageTables(Markup):
     """The tables of a page, by the id of the heading that names their section."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
         self.html = html
         self.tables: dict[str, list[list[Cell]]] = {}
         self.headlines: dict[str, Cell] = {}
@@ -30,32 +30,31 @@ class PageTables(HTMLParser):
         self._cell: Cell | None = None
         self.feed(html)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+    def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "h2":
-            self._heading, self._title = given.get("id") or self._heading, ""
+            self._heading, self._title = attributes.get("id") or self._heading, ""
         elif tag == "tr":
             self.tables.setdefault(self._heading, []).append([])
         elif tag in {"td", "th"}:
             self._cell = Cell()
             self.tables[self._heading][-1].append(self._cell)
-        elif tag == "p" and given.get("class") == "value":
+        elif tag == "p" and attributes.get("class") == "value":
             self._cell = self.headlines[self._title.strip()] = Cell()
         elif self._cell is not None:
             if tag == "a" and self._cell.link is None:
-                self._cell.link = given.get("href")
+                self._cell.link = attributes.get("href")
             elif tag == "data" and self._cell.value is None:
-                self._cell.value = given.get("value")
+                self._cell.value = attributes.get("value")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th", "p"}:
             self._cell = None
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, text: str) -> None:
         if self._cell is not None:
-            self._cell.text += data
+            self._cell.text += text
         else:
-            self._title += data
+            self._title += text
 
     @property
     def listed(self) -> Cell:

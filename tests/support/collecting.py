@@ -10,17 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from headwater.http.server import NEW_OBJECTS
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Exclude what collecting makes from the search for garbage, then and later: it lives until the end."""
+    """Exclude what collecting makes from the search for garbage, then and later: it lives until the end.
+    Tests then collect as seldom as the service, which shares their process.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(NEW_OBJECTS)
         gc.enable()
 
 

