@@ -13,7 +13,6 @@ import httpx
 import obstore
 import psycopg
 import pytest
-from moto.server import ThreadedMotoServer
 
 from headwater.base.settings import SettingError, Settings, read_settings
 from headwater.base.storage import Bucket, LocalFolder, Storage, open_storage
@@ -28,6 +27,8 @@ FOLDER = "file://" + "/x/y"
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """A server that speaks S3, with the bucket `files`; its address."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
+
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

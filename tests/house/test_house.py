@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -237,13 +236,6 @@ def test_locks_agree() -> None:
         for name in ("base.txt", "dev.txt")
     )
     assert base <= dev
-
-
-def test_sizes() -> None:
-    """In a process of its own: Python 3.11 may fail to parse while another thread does."""
-    command = [sys.executable, str(ROOT / "tests" / "support" / "sizes.py")]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def modules() -> list[Path]:

@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from joserfc import jwt
 from joserfc.jwk import RSAKey
-from moto.server import ThreadedMotoServer
 
 from headwater.intake.watched.addresses import read_address
 from headwater.intake.watched.requests import request_azure, request_s3
@@ -49,6 +48,8 @@ def watching(
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """A server that speaks S3, with a report in the bucket `files`; its address."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
+
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

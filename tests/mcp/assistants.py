@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import psycopg
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from headwater.assistants.mcp.tools import TOOLS
 from tests.conftest import BASE_URL, Running

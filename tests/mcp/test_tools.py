@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator, meta
 
 from headwater.assistants.mcp.schemas import LONG_LISTS
 from headwater.assistants.mcp.server import VERSION
@@ -55,7 +55,7 @@ def test_they_describe_themselves(assistant: Assistant) -> None:
     assert len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode()) <= MOST_BYTES
     for told in listed:
         for schema in (told["inputSchema"], told.get("outputSchema", {"type": "object"})):
-            Draft202012Validator.check_schema(schema)
+            meta.validate(schema)
             assert schema["type"] == "object"
             assert "$ref" not in json.dumps(schema)
         assert 20 <= len(told["description"]) <= 700

@@ -61,7 +61,7 @@ def test_every_function_of_the_specification() -> None:
     assert set(STANDARD_FUNCTIONS).isdisjoint(OWN_FUNCTIONS)
 
 
-EXAMPLES = campaign_size("HEADWATER_EXPRESSIONS", 300, 20_000)
+EXAMPLES = campaign_size("HEADWATER_EXPRESSIONS", 100, 20_000)
 JSON = st.recursive(
     # Without what the package confuses: 1 with true, and what it makes binary fractions of.
     st.none() | st.booleans() | st.integers(2, 99) | st.text(alphabet="abc", max_size=4),

@@ -37,6 +37,7 @@ _TEMPLATES = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    auto_reload=False,  # an upgrade replaces the files under a running process
 )
 
 
