@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from headwater.intake.webhooks.models import Status
+from tests.support.campaigns import campaign_size
 from tests.support.pipeline import Accepted, Stage, by, event, new_stage
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.shopify import ORDER
@@ -22,7 +23,7 @@ from tests.support.webhook_samples.stripe import CHARGE, INVOICE, SESSION, strip
 from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import read
 
-LIVES = 25
+LIVES = campaign_size("HEADWATER_ORDER_LIVES", 10, 1000)
 """Of each sender."""
 Delivery = tuple[dict[str, Any], dict[str, str]]
 """A body, and headers."""
