@@ -48,7 +48,7 @@ hostile: $(VENV)/.dev ## Send 5,000 hostile single events, and see whether any s
 	$(BIN)/python -m pytest tests/hostile/test_single_events.py -s $(ARGS)
 
 soak: $(VENV)/.dev ## Use everything at once for half an hour, and see whether anything grows
-	HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \
+	HEADWATER_LONG=1 HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \
 	$(BIN)/python -m pytest tests/crash/test_soak.py $(ARGS)
 
 check: $(VENV)/.dev ## Lint, check formatting, types, layers, sizes and prose

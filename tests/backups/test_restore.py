@@ -19,7 +19,8 @@ from headwater.operations.backups.restoration import scratch_server
 from headwater.spaces.secret_key import key_file
 from tests.backups.conftest import BOB, Installation, all_rows
 from tests.support.commands import run_command
-from tests.support.processes import Serve, headwater
+from tests.support.preloaded import CopiedServe
+from tests.support.processes import headwater
 from tests.support.waiting import wait_until
 
 Run = Callable[..., dict[str, Any]]
@@ -78,7 +79,7 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
     assert run("restore", file, "--data-dir", new)["secret_key"] == "restored"
     assert not (new / "postgresql.restoring").exists()
     assert key_file(new).read_text() == key_file(installation.data_dir).read_text()
-    with Serve(new, HEADWATER_BACKUP_DIR=str(tmp_path / "elsewhere")) as serve:
+    with CopiedServe(new, HEADWATER_BACKUP_DIR=str(tmp_path / "elsewhere")) as serve:
         url = serve.url()
         answer = httpx.get(
             f"{url}/public-api/v1/contacts/{installation.bob}",

@@ -16,8 +16,9 @@ from headwater.database.embedded import Embedded
 from tests.support.commands import run_command
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
-from tests.support.processes import Serve, at_terminal
-from tests.support.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.preloaded import CopiedServe
+from tests.support.processes import at_terminal
+from tests.support.waiting import wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
@@ -43,7 +44,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(meta: FakePlatform, data_dir: Path) -> Iterator[str]:
     """The address of the service of all tests."""
-    with Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve:
+    with CopiedServe(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve:
         yield serve.url()
         assert serve.stop() == 0
 
@@ -85,11 +86,10 @@ def test_a_start_that_fails_leaves_the_address_of_the_running_service(
         "HEADWATER_SECRET_KEY": "k" * 40,
         "HEADWATER_BASE_URL": "https://elsewhere.example",
     }
-    with Serve(tmp_path, "--port", "0", command="api", **wrong) as api:
-        api.process.communicate(timeout=PATIENCE_SECONDS)
-        assert api.process.returncode
+    with CopiedServe(tmp_path, "--port", "0", command="api", **wrong) as api:
+        assert api.wait() != 0
     assert set_up_link(data_dir).startswith(f"{url}/console/")
-    with Serve(tmp_path, **wrong) as second:
+    with CopiedServe(tmp_path, **wrong) as second:
         wait_until(lambda: "process_ended" in second.log.read_text())
         assert second.stop() == 0
     assert set_up_link(data_dir).startswith(f"{url}/console/")
@@ -98,11 +98,11 @@ def test_a_start_that_fails_leaves_the_address_of_the_running_service(
 def test_a_process_without_a_supervisor_writes_its_address_down_too(url: str, data_dir: Path) -> None:
     assert set_up_link(data_dir).startswith(f"{url}/console/")
     public = {"HEADWATER_BASE_URL": "https://hw.example"}
-    with Serve(data_dir, "--port", "0", command="api", **public) as api:
+    with CopiedServe(data_dir, "--port", "0", command="api", **public) as api:
         wait_until(lambda: stored_address(data_dir) == "https://hw.example")
         assert set_up_link(data_dir).startswith("https://hw.example/console/")
         api.stop()
-    with Serve(data_dir, "--port", "0", command="api") as api:
+    with CopiedServe(data_dir, "--port", "0", command="api") as api:
         wait_until(lambda: stored_address(data_dir) not in (url, "https://hw.example"))
         assert set_up_link(data_dir).startswith("http://127.0.0.1:")
         api.stop()

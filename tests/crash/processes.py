@@ -21,6 +21,7 @@ class Process:
     started: str
     parent: int = field(compare=False)
     command: str = field(compare=False)
+    """Its name and its command line: a copy of a process changes its name alone."""
 
     @property
     def alive(self) -> bool:
@@ -28,7 +29,7 @@ class Process:
 
     @property
     def program(self) -> str:
-        return Path(self.command.split(" ")[0]).name
+        return self.command.split(" ")[0]
 
     def send(self, number: signal.Signals) -> None:
         """Signal the process unless it is gone."""
@@ -59,12 +60,12 @@ def _read(pid: int) -> Process | None:
     """The process, or None when it has ended, even if nobody has taken notice of that yet."""
     stat = _read_stat(pid)
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        command = Path(f"/proc/{pid}/comm").read_bytes() + Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
     if stat is None or stat[0] in ("Z", "X"):
         return None
-    words = command.replace(b"\0", b" ").decode(errors="replace")
+    words = command.replace(b"\n", b" ", 1).replace(b"\0", b" ").decode(errors="replace")
     return Process(pid, stat[19], int(stat[1]), words)
 
 

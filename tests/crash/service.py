@@ -28,6 +28,8 @@ from tests.crash.load import Account
 from tests.crash.processes import Process, descendants, send_all
 from tests.support.commands import run_command
 from tests.support.installations import install
+from tests.support.preloaded import CopiedProcess, start_copy
+from tests.support.processes import start_module
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -57,7 +59,9 @@ class Service:
         self.module = module or ("headwater",)
         self._failpoint = directory / "failpoint"
         self._log = directory / "serve.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        can_be_copy = source == ROOT / "src" and "LD_PRELOAD" not in variables
+        self._start = start_copy if can_be_copy else start_module
+        self._process: subprocess.Popen[str] | CopiedProcess | None = None
         self.host, self.port = "127.0.0.1", 0
 
     @property
@@ -84,12 +88,10 @@ class Service:
 
     def launch(self) -> None:
         """Start it without waiting."""
+        words = (*self._words(*self.module, "serve"), "--port", str(self.port),
+                 "--workers", str(self._workers))  # fmt: skip
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._command(*self.module, "serve"), "--port", str(self.port),
-                 "--workers", str(self._workers)],
-                stdout=subprocess.PIPE, stderr=log, env=self._environment(), cwd=ROOT,
-            )  # fmt: skip
+            self._process = self._start(words, log, self._environment())
 
     def await_ready(self, seconds: float = PATIENCE_SECONDS) -> bool:
         """Whether it says within so many seconds that it is ready."""
@@ -98,7 +100,7 @@ class Service:
         if not select.select([self._process.stdout], [], [], max(0.0, seconds))[0]:
             return False
         with self._process.stdout as output:
-            line = output.readline().decode()
+            line = output.readline()
         if line.startswith("ready "):
             self.port = urlsplit(line.split()[1]).port or 0
         return line.startswith("ready ")
@@ -142,8 +144,9 @@ class Service:
     def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         """Run another command on the same data."""
         return subprocess.run(
-            self._command("headwater", *arguments), env=self._environment(), cwd=ROOT, text=True,
-            capture_output=True, check=False, timeout=PATIENCE_SECONDS, input=typed,
+            [sys.executable, "-m", *self._words("headwater", *arguments)],
+            env=self._environment(), cwd=ROOT, text=True, capture_output=True, check=False,
+            timeout=PATIENCE_SECONDS, input=typed,
         )  # fmt: skip
 
     def answer_of(self, *arguments: str, typed: str = "") -> Any:
@@ -247,8 +250,8 @@ class Service:
         staged.rename(self._failpoint)
         wait_until(lambda: not self._failpoint.exists())
 
-    def _command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", *words, "--data-dir", str(self.data_dir)]
+    def _words(self, *words: str) -> list[str]:
+        return [*words, "--data-dir", str(self.data_dir)]
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.commands import run_command
 from tests.support.installations import install
+from tests.support.preloaded import CopiedServe
 from tests.support.processes import Serve, is_ready
 from tests.support.waiting import wait_until
 
@@ -20,7 +21,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def serve(data_dir: Path) -> Iterator[Serve]:
-    with Serve(data_dir) as running:
+    with CopiedServe(data_dir) as running:
         yield running
 
 

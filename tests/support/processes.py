@@ -9,11 +9,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import psutil
 
+from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
 
@@ -40,20 +42,28 @@ def at_terminal(*command: str, **variables: str) -> str:
     return written.decode().replace("\r\n", "\n")
 
 
+def start_module(
+    command: Sequence[str], log: IO[bytes], variables: Mapping[str, str]
+) -> subprocess.Popen[str]:
+    """Run a module and its arguments, which writes errors into the log."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *command],
+        stdout=subprocess.PIPE, stderr=log, text=True, env=variables, cwd=ROOT,
+    )  # fmt: skip
+
+
 class Serve:
     """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
 
     module = "headwater"
     """What Python runs."""
+    start = staticmethod(start_module)
 
     def __init__(self, data_dir: Path, *options: str, command: str = "serve", **variables: str) -> None:
         self.log = data_dir.with_name(f"{data_dir.name}.log")
+        words = (command, "--data-dir", str(data_dir), *(options or ("--port", "0")))
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", self.module, command, "--data-dir", str(data_dir),
-                 *(options or ("--port", "0"))],
-                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(**variables),
-            )  # fmt: skip
+            self.process = self.start((self.module, *words), log, environment(**variables))
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -77,22 +87,24 @@ class Serve:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def named(self, word: str) -> list[psutil.Process]:
-        """The living direct children whose command line holds `word`."""
+        """The living direct children whose name or command line holds `word`."""
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if alive(child) and word in _command(child)]
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end and return its exit code."""
         code = self.process.wait(PATIENCE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 def alive(process: psutil.Process) -> bool:
@@ -105,7 +117,7 @@ def alive(process: psutil.Process) -> bool:
 
 def _command(process: psutil.Process) -> str:
     try:
-        return " ".join(process.cmdline())
+        return " ".join(("", process.name(), *process.cmdline()))
     except psutil.Error:  # it ended just now
         return ""
 
