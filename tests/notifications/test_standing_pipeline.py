@@ -12,8 +12,8 @@ from headwater.database.embedded import Embedded
 from headwater.spaces.encryption import derive_key
 from tests.support.accounts import Accounts
 from tests.support.installations import install
+from tests.support.preloaded import CopiedServe
 from tests.support.pretend_slack import PretendSlack, serve_slack
-from tests.support.processes import Serve
 from tests.support.spaces import insert_space
 from tests.support.waiting import wait_until
 
@@ -36,7 +36,7 @@ def headlines(connection: psycopg.Connection, space_id: int, slack: PretendSlack
 def test_it_works(tmp_path: Path) -> None:
     data_dir = install(tmp_path / "data")
     variables = {"HEADWATER_NOTIFY_HOSTS": "127.0.0.1", "HEADWATER_SECRET_KEY": SECRET}
-    with serve_slack() as slack, Serve(data_dir, **variables) as serve:
+    with serve_slack() as slack, CopiedServe(data_dir, **variables) as serve:
         serve.url()
         url = Embedded(data_dir).url
         with psycopg.connect(url, autocommit=True) as connection:

@@ -19,7 +19,7 @@ from tests.conftest import API
 from tests.support.commands import run_command
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
-from tests.support.processes import Serve
+from tests.support.preloaded import CopiedServe
 from tests.support.waiting import wait_until
 from tests.support.wire import Received
 
@@ -30,7 +30,7 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
     data_dir = install(folder / "data")
     with (
         FakePlatform(otherwise=_answer) as meta,
-        Serve(
+        CopiedServe(
             data_dir,
             HEADWATER_META_URL=meta.url,
             HEADWATER_META_SPEND_URL=meta.url,

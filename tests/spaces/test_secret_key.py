@@ -21,7 +21,8 @@ from headwater.spaces.secret_key import SecretKey, SecretKeyError, find_secret_k
 from tests.support.commands import run_command
 from tests.support.durability import Disk
 from tests.support.installations import install
-from tests.support.processes import Serve, headwater
+from tests.support.preloaded import CopiedServe
+from tests.support.processes import headwater
 
 OLD = "0123456789abcdef" * 4
 OTHER = "other" * 8
@@ -71,7 +72,7 @@ def opens(url: str, key: str, place: tuple[int, int]) -> bool:
 def test_it_works(tmp_path: Path) -> None:
     data_dir = install(tmp_path / "data")
     file = key_file(data_dir)
-    with Serve(data_dir) as serve:
+    with CopiedServe(data_dir) as serve:
         serve.url()
         assert stored(Embedded(data_dir).url) is None
         key = file.read_text().strip()
@@ -84,7 +85,7 @@ def test_it_works(tmp_path: Path) -> None:
         old = seal_something(data_dir, tmp_path / "token")
         assert opens(Embedded(data_dir).url, OLD, old)
         assert serve.stop() == 0
-    with Serve(data_dir) as serve:
+    with CopiedServe(data_dir) as serve:
         serve.url()
         assert stored(Embedded(data_dir).url) is None
         assert file.read_text().strip() == OLD
