@@ -16,6 +16,8 @@ from headwater.database.cluster.tables import FIRST_NODE, QUEUES
 from tests.support.clusters import CLUSTER_URL
 
 IS_CLUSTER = CLUSTER_URL is not None
+NEVER_SPREAD = {"audit_entries"}
+"""No version distributed it, and Citus takes back no table with an identity column."""
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
@@ -29,7 +31,7 @@ def test_it_works(connection: psycopg.Connection) -> None:
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
-@pytest.mark.parametrize("table", [*QUEUES, *FIRST_NODE])
+@pytest.mark.parametrize("table", sorted({*QUEUES, *FIRST_NODE} - NEVER_SPREAD))
 def test_a_table_of_the_first_node_that_was_spread_is_taken_back(
     connection: psycopg.Connection, table: str
 ) -> None:

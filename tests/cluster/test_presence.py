@@ -48,7 +48,7 @@ def test_no_process_starts_on_another_node(connection: psycopg.Connection, datab
     url = make_conninfo(**{**conninfo_to_dict(database_url), "host": host, "port": port})
     with pytest.raises(Failure, match="not its first"):
         refuse_unfinished(url)
-    with pytest.raises(ServeError, match="name the first node"):
+    with pytest.raises(ServeError, match="Use the first node"):
         prepare_beside(Settings(database_url=url))
 
 

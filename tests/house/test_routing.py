@@ -219,10 +219,20 @@ def looked_up_on_node(place: str, tree: Any, _: Volatility) -> bool:
     )
 
 
+def chosen_by_node(_: str, tree: Any, __: Volatility) -> bool:
+    """16. Some rows, in no order, in a change of a table that every node has: each node chooses others."""
+    return any(
+        select.limitCount is not None and not select.sortClause
+        for write in writes(tree)
+        if write.relation.relname in REFERENCE
+        for select in of_kind(changes(write), ast.SelectStmt)
+    )
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
     locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard, numbered_on_the_way,
-    looked_up_on_node,
+    looked_up_on_node, chosen_by_node,
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {"attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form"}
@@ -302,6 +312,10 @@ PLANTED = {
     ),
     "looked_up_on_node": (
         "SELECT s.id, ARRAY(SELECT c.name FROM channels c WHERE c.space_id = s.id) FROM spaces s"
+    ),
+    "chosen_by_node": (
+        "DELETE FROM attempts WHERE subject IN"
+        " (SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000)"
     ),
     "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }

@@ -18,6 +18,7 @@ UPDATE attempts SET taken_at = trim_array(taken_at, 1)
 WHERE subject = %(subject)s AND cardinality(taken_at) > 0;
 
 -- name: tidy
--- Delete some expired attempts, skipping locked rows.
+-- Delete some expired attempts, skipping locked rows. Nodes of a cluster find rows in different places,
+-- and an order lets each delete the same.
 DELETE FROM attempts WHERE subject = ANY(ARRAY(
-    SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    SELECT subject FROM attempts WHERE expires_at < now() ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED));
