@@ -28,6 +28,13 @@ logging.getLogger("uvicorn.error").warning("Something else")
 structlog.get_logger().warning("space_is_late", space_id=1)
 """
 
+WARN = """
+import warnings
+from headwater.base import logs
+logs.configure("warning", "json")
+warnings.warn("an old name", DeprecationWarning, stacklevel=1)
+"""
+
 
 def logged(program: str, *arguments: str, **variables: str) -> str:
     """What a program writes at a terminal that knows colours."""
@@ -72,6 +79,16 @@ def test_the_server_processes_of_a_service_are_no_news_for_people() -> None:
         env=environment(),
     )  # fmt: skip
     assert "Started server process [7]" in piped.stderr
+
+
+def test_a_warning_of_a_library_is_a_line_of_the_log() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "always", "-c", WARN], capture_output=True, text=True, check=True,
+        env=environment(),
+    )  # fmt: skip
+    (line,) = [json.loads(text) for text in ran.stderr.splitlines()]
+    assert line["level"] == "warning"
+    assert "DeprecationWarning: an old name" in line["event"]
 
 
 def test_a_traceback_stands_below_and_nothing_drives_the_terminal() -> None:

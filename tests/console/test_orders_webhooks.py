@@ -124,6 +124,16 @@ def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, 
     assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
 
 
+def test_a_form_sent_twice_changes_one_secret(owner: Person, console: Running, space_id: int) -> None:
+    page = create(owner.browser, space_id, "woocommerce", name="Woo")
+    here = list_path(page, space_id)
+    form = owner.browser.form(here, f"{here}/secret")
+    renewed = owner.browser.send(form, make="yes")
+    (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
+    assert owner.browser.send(form, make="yes").status_code == 403
+    assert deliver(console, address_on(page), "woocommerce", secret) == 200
+
+
 @pytest.mark.parametrize("signing", ["made", "typed", None])
 @pytest.mark.parametrize("kind", ["woocommerce", "generic", "calendly"])
 def test_a_typed_secret_is_never_dropped(

@@ -18,7 +18,7 @@ from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications import watcher
 from headwater.alerts.notifications.channels import NewChannel, create_channel, list_channels
 from headwater.alerts.notifications.messages import PAUSES, list_messages
-from headwater.alerts.notifications.sender import MessageSender, Outlet
+from headwater.alerts.notifications.sender import MessageSender, Outlet, attempts
 from headwater.alerts.rules import Rule
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
@@ -126,6 +126,18 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     post.tell(StepKind.ENDED)
     post.send()
     assert slack.taken[1]["text"].startswith("*Over: Visits stopped*")
+
+
+def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
+    outcomes = [attempts.labels("webhook", outcome) for outcome in ("sent", "failed")]
+    before = [counter._value.get() for counter in outcomes]
+    post.add("webhook", slack.url)
+    slack.status = 503
+    post.tell()
+    post.send()
+    slack.status = 200
+    post.send(datetime.now(UTC) + timedelta(days=1))
+    assert [counter._value.get() for counter in outcomes] == [before[0] + 1, before[1] + 1]
 
 
 def test_a_muted_rule_tells_nobody(post: Post, slack: PretendSlack, connection: psycopg.Connection) -> None:

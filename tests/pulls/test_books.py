@@ -122,6 +122,25 @@ def test_it_works(pulls: Pulls, seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert kills.number > DAYS // 10
 
 
+def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> None:
+    """Another process works on the connection, and knows better."""
+
+    def take_lease_and_refuse(_: Received) -> Answer:
+        pulls.stage.connection.execute(
+            "UPDATE spend_connections SET lease = gen_random_uuid() WHERE space_id = %s AND id = %s",
+            (pulls.stage.space_id, connection),
+        )
+        return error(190, "The access token has expired", status=401)
+
+    with FakePlatform(otherwise=take_lease_and_refuse) as platform:
+        pulls.urls["meta"] = platform.url
+        connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
+        pulls.pull()
+    assert platform.requests
+    state = pulls.state(connection)
+    assert (state.status, state.fault, state.failures) == ("active", None, 0)
+
+
 class Kills:
     """Kills a pull at one of its failpoints."""
 
