@@ -37,7 +37,7 @@ async def rename(database: Database, space_id: int, number: int) -> None:
 
 def test_it_works(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        database = Database(database_url, 4)
+        database = Database(database_url, ACTIONS)
         await database.open()
         with serving(space_id):
             await asyncio.gather(*(rename(database, space_id, number) for number in range(ACTIONS)))

@@ -121,6 +121,17 @@ def test_a_damaged_journal_is_put_aside_and_made_anew(installation: Installation
     assert sorted(map(repr, after)) == sorted(map(repr, before))
 
 
+def test_a_journal_that_was_moved_is_begun_again(installation: Installation, folder: Path) -> None:
+    """Though nothing was erased: a backup beside it would seem to need none."""
+    keeper = JournalKeeper(Settings(backup_dir=folder))
+    keep(installation, keeper)
+    before = journal.read(folder / journal.NAME)
+    (folder / journal.NAME).unlink()
+    keep(installation, keeper)
+    after = journal.read(folder / journal.NAME)
+    assert (after.installation_id, after.erasures) == (before.installation_id, before.erasures)
+
+
 def test_a_folder_that_cannot_be_written_ends_nothing(installation: Installation, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     keeper = JournalKeeper(Settings(backup_dir=tmp_path / "file"))

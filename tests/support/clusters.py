@@ -16,6 +16,7 @@ OF_SINGLE_SERVERS = {
     "tests/database/test_plans_behind_policies.py": NO_WALL,
     "tests/database/test_role_of_spaces.py": NO_WALL,
     "tests/database/test_row_security.py": NO_WALL,
+    "tests/audit/test_append_only.py::test_what_serves_a_space_may_only_add": NO_WALL,
     "tests/safety/test_check.py::test_a_database_is_looked_at": "our own server is set up so",
     "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
     "tests/privacy/test_personal_columns.py": "it changes tables as no migration does",
