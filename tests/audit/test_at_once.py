@@ -12,7 +12,7 @@ from headwater.spaces.audit.entries import Action, Actor, AuditSearch, Way, list
 from headwater.spaces.audit.kinds import Kind
 from headwater.spaces.audit.subjects import recording
 
-ACTIONS = 12
+ACTIONS = 6
 ORDERS: Sequence[Sequence[Kind]] = [("space", "event_label"), ("event_label", "space")]
 
 
@@ -39,11 +39,13 @@ def test_it_works(database_url: str, space_id: int) -> None:
     async def run() -> None:
         database = Database(database_url, ACTIONS)
         await database.open()
-        with serving(space_id):
-            await asyncio.gather(*(rename(database, space_id, number) for number in range(ACTIONS)))
-            async with database.connection() as connection:
-                entries = await list_entries(connection, space_id, AuditSearch(), ACTIONS + 1)
-        await database.close()
+        try:
+            with serving(space_id):
+                await asyncio.gather(*(rename(database, space_id, number) for number in range(ACTIONS)))
+                async with database.connection() as connection:
+                    entries = await list_entries(connection, space_id, AuditSearch(), ACTIONS + 1)
+        finally:
+            await database.close()
         assert {entry.action: [*map(value_after, entry.changes)] for entry in entries} == {
             f"action {number}": [f"name {number}"] * 2 for number in range(ACTIONS)
         }
