@@ -31,6 +31,7 @@ from tests.support.statement_trees import (
 
 LOCKS_EVERY_NODE: dict[str, str] = {
     "spaces/accounts/attempts.sql::tidy": "attempts to log in, now and then",
+    "spaces/keys.sql::rotated": "keys are rotated rarely",
     "spaces/accounts/members.sql::lock": "members are changed rarely",
     "intake/webhooks/webhooks.sql::credentials": "so are the secrets of webhooks",
 }

@@ -135,10 +135,8 @@ async def rotate_key(
     limits = KeyLimits(lifetime, addresses)
     key, stored = await create_key(connection, space_id, name, scopes, made_by, limits)
     values |= {"replaced_by": stored.id, "overlap": overlap}
-    replaced = await fetch_optional(connection, queries["replace"], values)
-    if replaced is None:
-        raise Conflict("The API key was rotated or revoked at the same time. Reload the list of keys.")
-    return key, stored, replaced[0]
+    (ends_at,) = await fetch_one(connection, queries["replace"], values)
+    return key, stored, ends_at
 
 
 async def restrict_key(

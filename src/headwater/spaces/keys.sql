@@ -11,17 +11,18 @@ SELECT id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by, ex
 FROM api_keys WHERE space_id = %(space_id)s ORDER BY id;
 
 -- name: rotated
--- A key to rotate, and whether it has ended.
+-- A key to rotate, and whether it has ended. It is locked first: in a cluster, two transactions that had both
+-- added a row would wait for each other.
 SELECT id, name, scopes, addresses::text[], expires_at - created_at, replaced_by,
        revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false)
 FROM api_keys
-WHERE space_id = %(space_id)s AND id = %(key_id)s;
+WHERE space_id = %(space_id)s AND id = %(key_id)s
+FOR NO KEY UPDATE;
 
 -- name: replace
--- No row if it was rotated or revoked meanwhile.
 UPDATE api_keys
 SET replaced_by = %(replaced_by)s, expires_at = least(expires_at, now() + %(overlap)s)
-WHERE space_id = %(space_id)s AND id = %(key_id)s AND replaced_by IS NULL AND revoked_at IS NULL
+WHERE space_id = %(space_id)s AND id = %(key_id)s
 RETURNING expires_at;
 
 -- name: restrict
