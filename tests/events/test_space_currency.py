@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from headwater.attribution.models import MODELS
-from headwater.events import space_amounts
+from headwater.events import export_lines
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api
@@ -225,7 +225,7 @@ def store_rates(api: Api, world: World) -> None:
 def test_lists_and_exports_equal_the_plain_model(
     api: Api, exports: Exports, space: Stage, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space_amounts, "EXPORT_CHUNK_EVENTS", 3)
+    monkeypatch.setattr(export_lines, "SLICE_EVENTS", 3)
     world = make_world(space, seed, gaps=True)
     store_rates(api, world)
     plant_trained_model(space.connection, space.space_id, "May", "purchase", TRAINED)

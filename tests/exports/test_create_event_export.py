@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater.events import export_lines
 from tests.conftest import Running, client_for
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
 
 DAY = "2026-05-13"
+SOURCES = ["google_ads", "email", "direct"]
+FIELDS = {"fields": ["amount", "order_name", "currency", "self_reported_source", "campaign_id", "is_upsell"]}
 CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 30}
 
 
@@ -64,6 +68,48 @@ def test_the_lines_are_those_of_list_events(
     ):
         day = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
         assert exports.whole(date=DAY, **asked) == api.rows(**day, **asked), asked
+
+
+@pytest.mark.parametrize("slice_events", [1, 2, 5])
+def test_slices_are_in_order_and_complete(
+    stage: Stage, exports: Exports, api: Api, slice_events: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_lines, "SLICE_EVENTS", slice_events)
+    chance = random.Random(slice_events)
+    companies = [stage.company(), stage.company(), None]
+    contacts = [(stage.contact(company_id=company_id), company_id) for company_id in companies * 2]
+    for _ in range(40):
+        contact_id, company_id = chance.choice(contacts)
+        stage.touchpoint(
+            contact_id, chance.choice(SOURCES), company_id=company_id, campaign_id=str(chance.randrange(3)),
+            occurred_at=NOON - timedelta(minutes=chance.randrange(60)),
+        )  # fmt: skip
+    for number in range(30):
+        contact_id, company_id = chance.choice(contacts)
+        moment = NOON - timedelta(minutes=10 * chance.randrange(4))  # many at the same time
+        stage.event(
+            contact_id, company_id=company_id, event_time=moment, amount=number, order_name=f"#{number}",
+            self_reported_source="email" if number % 3 else None,
+        )  # fmt: skip
+    asked = [
+        {
+            "attribution_model": model,
+            "sources": sources,
+            "query_mode": mode,
+            "attribution_window": 1,
+            **FIELDS,
+        }
+        for model in ("first_touch", "last_touch", "last_platform_touch", "last_non_direct_touch", "linear")
+        for sources in (SOURCES, SOURCES[:1])
+        for mode in ("profile", "company")
+    ]
+    jobs = [exports.ask(date=DAY, **body) for body in asked]
+    exports.work()
+    for job, body in zip(jobs, asked, strict=True):
+        day = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
+        rows = api.rows(per_page=1000, **day, **body)
+        assert rows, body
+        assert exports.lines(job) == rows, body
 
 
 def test_an_empty_day_is_an_empty_file(exports: Exports) -> None:

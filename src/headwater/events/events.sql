@@ -61,15 +61,18 @@ WHERE e.space_id = %(space_id)s AND {only}
 ORDER BY {order};
 
 -- name: credited_lines
+-- Every credited row `c` of a selection as a line, with its event's columns as `e`.
 SELECT {line}
 FROM ({rows}) c
+CROSS JOIN LATERAL (SELECT {columns}) e
 {joins}
 ORDER BY {order};
 
--- name: events_in_parts
--- In order, with the common parts of their lines built once.
-(SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
-        {parts}{space_amount}
+-- name: credited_events
+-- The events of a selection with further columns. If an event has many rows, the common parts of their lines
+-- are built here, once.
+(SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount{columns}
+        {space_amount}
  FROM events e
  {exchanged}
  CROSS JOIN LATERAL (
@@ -78,6 +81,13 @@ ORDER BY {order};
  {joins}
  WHERE e.space_id = %(space_id)s AND {only}
  ORDER BY {order});
+
+-- name: slice_start
+-- The start of the time slice with the newest %(slice_events)s events of a selection; none if it has fewer.
+SELECT e.event_time FROM events e
+WHERE e.space_id = %(space_id)s AND {only}
+ORDER BY e.event_time DESC
+OFFSET %(slice_events)s - 1 LIMIT 1;
 
 -- name: count
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from psycopg import Connection
 from psycopg.sql import SQL, Composable, Composed
 
-from headwater.attribution.models import MODELS
+from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.query import Attribution, credited_rows, holders_query, narrowing
 from headwater.database.json_lines import Lines
 from headwater.events import fields
 from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, sorted_by
 from headwater.events.queries import compose_conditions, queries
-from headwater.events.space_amounts import compose_exchange, exchange_in_parts
+from headwater.events.space_amounts import compose_exchange, exchange_in_slices
 from headwater.events.trained_selection import apply_trained_model
 from headwater.http.inputs.pagination import NEWEST_FIRST
 
+SLICE_EVENTS = 50_000
+"""Events that are credited, converted and sorted at a time: few enough for the memory of a sort."""
+_BY_OWNER = (SQL("e.contact_id, e.event_time"), SQL("e.company_id, e.contact_id, e.event_time"))
+"""The order of the index that finds touches, without companies and with them."""
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
 
@@ -42,10 +46,29 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
         bound |= narrowed.parameters | attribution.parameters()
         query = _credited_lines(attribution, selection.fields, conditions)
     lines = Lines(query, counted, "events", bound, columns)
-    if fields.IN_SPACE_CURRENCY not in selection.fields:
+    is_exchanged = fields.IN_SPACE_CURRENCY in selection.fields
+    if not is_exchanged and (attribution is None or MODELS[attribution.model].take is CreditedTouches.EACH):
         return lines
     only = SQL(" AND ").join(conditions)
-    return replace(lines, parts=exchange_in_parts(connection, only, bound))
+    slices = _time_slices(connection, only, bound)
+    return replace(
+        lines, parts=exchange_in_slices(connection, slices, only, bound) if is_exchanged else slices
+    )
+
+
+def _time_slices(
+    connection: Connection[Any], only: Composable, bound: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the `start` and `end` of each slice of a selection, newest first. Events of the same time are in
+    the same slice.
+    """
+    statement = queries["slice_start"].format(only=only)
+    start, end = None, bound["end"]
+    while start != bound["start"]:
+        row = connection.execute(statement, {**bound, "end": end, "slice_events": SLICE_EVENTS}).fetchone()
+        start = row[0] if row else bound["start"]
+        yield {"start": start, "end": end}
+        end = start
 
 
 def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Composed:
@@ -61,26 +84,29 @@ def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Comp
 def _credited_lines(
     attribution: Attribution, names: Sequence[str], conditions: Sequence[Composable]
 ) -> Composed:
-    parts = fields.line_parts(names, fields.compose_credit(MODELS[attribution.model]))
+    model = MODELS[attribution.model]
+    is_shared_out = model.take is CreditedTouches.EACH
+    parts = fields.line_parts(names, fields.compose_credit(model))
+    shared = [line_part for line_part in parts if line_part.is_per_event and is_shared_out]
+    others = [name for line_part in parts if line_part not in shared for name in line_part.names]
+    columns = [(SQL("e.{}").format(name), name) for name in fields.event_columns(others)]
+    columns += [(line_part.json, line_part.column) for line_part in shared]
     amounts = fields.select_amounts(names)
-    shared = [line_part for line_part in parts if line_part.is_per_event]
-    varying = [line_part for line_part in parts if not line_part.is_per_event]
-    events = queries["events_in_parts"].format(
-        parts=SQL(", ").join(
-            SQL("{} AS {}").format(line_part.json, line_part.column) for line_part in shared
-        ),
+    events = queries["credited_events"].format(
+        columns=SQL("").join(SQL(", {} AS {}").format(*column) for column in columns),
         joins=fields.joins([name for line_part in shared for name in line_part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
-        order=_NEWEST_EVENTS,
+        order=_NEWEST_EVENTS if is_shared_out else _BY_OWNER[attribution.by_company],
         **compose_exchange("e", with_amount=len(amounts) > 1),
     )
-    also = [SQL("e.{}").format(line_part.column) for line_part in shared]
+    event_columns = [SQL("e.{}").format(name) for _, name in columns]
     return queries["credited_lines"].format(
         line=SQL(" || ").join(
-            SQL("c.{}").format(line_part.column) if line_part.is_per_event else line_part.json
+            SQL("e.{}").format(line_part.column) if line_part in shared else line_part.json
             for line_part in parts
         ),
-        rows=credited_rows(attribution, SQL("true"), events, also, amounts),
-        joins=fields.joins([name for line_part in varying for name in line_part.names]),
+        rows=credited_rows(attribution, SQL("true"), events, event_columns, amounts),
+        columns=SQL(", ").join(SQL("c.{}").format(name) for _, name in columns),
+        joins=fields.joins(others, {"e"}),
         order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

@@ -211,6 +211,11 @@ def line(names: Sequence[str], credit: RowCredit) -> Composed:
     return SQL(" || ").join(line_part.json for line_part in line_parts(names, credit))
 
 
+def event_columns(names: Iterable[str]) -> list[Identifier]:
+    """Return the columns of events that fields read besides those of a credited row."""
+    return [Identifier(name) for name in names if "e" in FIELDS[name].joins]
+
+
 def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:
     """Compose joins, except of tables already joined."""
     needed = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)

@@ -4,8 +4,8 @@ other currencies are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -24,8 +24,6 @@ AMOUNT_COLUMNS = queries["amount"]
 _PARTS = {"amount": AMOUNT_COLUMNS, "is_foreign": queries["is_foreign"]}
 _FOREIGN = queries["among"].format(**_PARTS)
 _ALL = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
-EXPORT_CHUNK_EVENTS = 50_000
-"""Amounts that an export holds in memory, of about 100 bytes each."""
 _CERTAIN = MAX_PAGE_AMOUNT // UNIT
 """Up to this, an amount in the Space's currency is exact, even if only a page reported it."""
 
@@ -50,7 +48,6 @@ class EventAmount(NamedTuple):
     """In the Space's time zone."""
     from_page: bool
     """True while only a page has reported it."""
-    event_time: datetime
 
     def exchange(self, rates: RateTable) -> int | None:
         """Return ten-thousandths; None if the amount can't be counted."""
@@ -99,22 +96,16 @@ async def _load_rates(
     return await load_rates(connection, space_id, *_days_and_currencies(amounts))
 
 
-def exchange_in_parts(
-    connection: Connection[Any], only: Composable, bound: dict[str, Any]
+def exchange_in_slices(
+    connection: Connection[Any], slices: Iterable[Mapping[str, Any]], only: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield bound values for a selection in time slices, newest first, each with its `start` and `end`, to
-    bound the amounts in memory.
-    """
-    latest = queries["latest"].format(only=only, **_PARTS)
-    end, is_last_slice = bound["end"], False
-    while not is_last_slice:
-        values = {**bound, "end": end, "certain": _CERTAIN, "limit": EXPORT_CHUNK_EVENTS}
-        amounts = list(map(EventAmount._make, connection.execute(latest, values).fetchall()))
-        is_last_slice = len(amounts) < EXPORT_CHUNK_EVENTS
-        start = bound["start"] if is_last_slice else amounts[-1].event_time
+    """Add the converted amounts to the bound values of each time slice of a selection."""
+    statement = queries["of_selection"].format(only=only, **_PARTS)
+    for time_slice in slices:
+        values = {**bound, **time_slice, "certain": _CERTAIN}
+        amounts = list(map(EventAmount._make, connection.execute(statement, values).fetchall()))
         rates = load_rates_now(connection, bound["space_id"], *_days_and_currencies(amounts))
-        yield {"start": start, "end": end, **_values(amounts, rates)}
-        end = start
+        yield {**time_slice, **_values(amounts, rates)}
 
 
 def _days_and_currencies(amounts: Iterable[EventAmount]) -> tuple[set[date], set[str]]:

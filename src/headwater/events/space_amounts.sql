@@ -10,8 +10,7 @@ LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) A
 -- name: amount
 e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
 (e.event_time AT TIME ZONE s.timezone)::date,
-coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
-e.event_time
+coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
 
 -- name: is_foreign
 (e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
@@ -28,12 +27,10 @@ JOIN spaces s ON s.id = %(space_id)s
 WHERE e.id = chosen.id
   AND {is_foreign};
 
--- name: latest
--- The latest foreign amounts of a selection, including all with the last one's time.
+-- name: of_selection
+-- The foreign amounts of a selection.
 SELECT {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
 WHERE e.space_id = %(space_id)s AND {only}
-  AND {is_foreign}
-ORDER BY e.event_time DESC
-FETCH FIRST %(limit)s ROWS WITH TIES;
+  AND {is_foreign};
