@@ -1,6 +1,6 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(see PARTS) run only those. `reports --events 5000000 --data DIRECTORY` measures reports at another
-size, and uses the Space of that size that an earlier run has left there.
+(see PARTS) run only those. `reports listing exports --events 10000000 --data DIRECTORY` measures these parts
+at another size, and uses the Space of that size that an earlier run has left there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--events", type=int, help="the size of Space that reports are of")
+    parser.add_argument("--events", type=int, help="the size of Space for reports, listing and exports")
     parser.add_argument("--data", type=Path, help="a directory for the data, which are kept")
     arguments = parser.parse_args()
     parts = arguments.parts or PARTS
@@ -88,7 +88,7 @@ def main() -> None:
     logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     sizes = (100_000,) if arguments.quick else (100_000, 1_000_000)
-    of_reports = (arguments.events,) if arguments.events else sizes[-1:]
+    chosen = (arguments.events,) if arguments.events else ()
     with staged(arguments.data) as stage:
         runs = {
             "start": lambda: measure_start(stage),
@@ -101,15 +101,19 @@ def main() -> None:
             "storage": lambda: storage.measure(stage, say),
             "crowd": lambda: crowd.measure(stage, say),
             "processes": lambda: processes.measure(stage, say),
-            "listing": lambda: listing.measure(stage, say, sizes),
+            "listing": lambda: listing.measure(stage, say, chosen or sizes),
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
-            "reports": lambda: reports.measure(stage, say, of_reports),
+            "reports": lambda: reports.measure(stage, say, chosen or sizes[-1:]),
             "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
             "spend": lambda: spend.measure(stage, say, sizes[-1:]),
             "pulls": lambda: pulls.measure(stage, say),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),
-            "exports": lambda: exports.measure(stage, say, sizes),
+            "exports": lambda: (
+                exports.measure_one_day(stage, say, arguments.events)
+                if arguments.events
+                else exports.measure(stage, say, sizes)
+            ),
             "erasures": lambda: erasures.measure(stage, say, sizes[-1:]),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),

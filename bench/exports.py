@@ -19,6 +19,7 @@ from headwater.base.storage import LocalFolder
 from headwater.exports.worker import work
 
 DAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+A_MONTH_AGO = DAY - timedelta(days=30)
 TEN_FIELDS = [
     "id", "event_time_utc", "profile_id", "company_id", "space_id", "event_name", "amount",
     "is_upsell", "order_id", "order_name",
@@ -58,18 +59,32 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
             connection.execute(TO_THE_DAY, {"space_id": space_id, "day": DAY})
             connection.execute("VACUUM (ANALYZE) events")
         say(f"Export of a day with {size:,} events")
-        say("rows", "count", "rows/s", "file MB", "of plain COPY", "asked to done s", "memory +MB")
-        for name, body in KINDS.items():
-            copying = _copy(stage.url, space_id)
-            rows, size_bytes, seconds = _job(stage, key, body)
-            whole, grown = _export(stage, key, body)
-            say(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / 1e6:.1f}",
-                f"{rows / seconds / copying:.2f}", f"{whole:.1f}", f"{grown:.0f}")  # fmt: skip
+        _measure_kinds(stage, say, space_id, key, DAY)
 
 
-def _copy(url: str, space_id: int) -> float:
+def measure_one_day(stage: Stage, say: Callable[..., None], size: int) -> None:
+    """Print the same of one of the days over which a Space's events are spread."""
+    space_id, key, is_new = stage.space_named(f"bench of {size} events")
+    if is_new:
+        fill(stage.url, space_id, size)
+    say(f"Export of a day of half a year with {size:,} events")
+    _measure_kinds(stage, say, space_id, key, A_MONTH_AGO)
+
+
+def _measure_kinds(stage: Stage, say: Callable[..., None], space_id: int, key: str, day: datetime) -> None:
+    say("rows", "count", "rows/s", "file MB", "of plain COPY", "asked to done s", "memory +MB")
+    for name, kind in KINDS.items():
+        body = {"date": f"{day:%Y-%m-%d}", **kind}
+        copying = _copy(stage.url, space_id, day)
+        rows, size_bytes, seconds = _job(stage, key, body)
+        whole, grown = _export(stage, key, body)
+        say(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / 1e6:.1f}",
+            f"{rows / seconds / copying:.2f}", f"{whole:.1f}", f"{grown:.0f}")  # fmt: skip
+
+
+def _copy(url: str, space_id: int, day: datetime) -> float:
     """Rows a second of copying ten columns of the day's events out and doing nothing with them."""
-    values = {"space_id": space_id, "day": DAY, "next_day": DAY + timedelta(days=1)}
+    values = {"space_id": space_id, "day": day, "next_day": day + timedelta(days=1)}
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
         started = time.perf_counter()
         with cursor.copy(TEN_COLUMNS, values) as copy:
@@ -81,7 +96,7 @@ def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]
     """Rows, bytes of the file, and seconds of the job alone, from the count to the hand-over."""
     stage.pause_worker()
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
-    _send(client, key, "POST", "/events/exports", {"date": f"{DAY:%Y-%m-%d}", **body})
+    _send(client, key, "POST", "/events/exports", body)
     with psycopg.connect(stage.url, autocommit=True) as connection:
         started = time.perf_counter()
         assert work(connection, LocalFolder(stage.data_dir / "exports"), stage.url) == 1
@@ -99,7 +114,7 @@ def _export(stage: Stage, key: str, body: dict[str, Any]) -> tuple[float, float]
     """The seconds of an export over the API, and how much its process grew in MB."""
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     started = time.perf_counter()
-    asked = _send(client, key, "POST", "/events/exports", {"date": f"{DAY:%Y-%m-%d}", **body})
+    asked = _send(client, key, "POST", "/events/exports", body)
     first = most = 0.0
     while True:
         told = _send(client, key, "GET", f"/events/exports/{asked['export_id']}")

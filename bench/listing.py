@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 
@@ -19,6 +21,8 @@ REPEATS = 40
 TOUCHES_PER_EVENT = 10
 COMMON = ("google_ads", "facebook_ads", "google_organic", "direct")
 EIGHT = (*COMMON, "email", "ai_chat_gpt", "linkedin_ads", "referral")
+WITH_MANY_RARE = 100_000
+"""Events of a Space with many rare sources."""
 ONE_PERCENT, TENTH = "capterra", "yelp"
 MANY_RARE = [name for name in SOURCES if name not in (*EIGHT, TENTH)][:30]
 # Half of all touches, an eighth of them, one in a hundred, one in a thousand.
@@ -31,7 +35,7 @@ MODELS = ("last_touch", "linear", "u_shaped")
 # Two events and twenty touches a contact. One touch in a hundred is of one rare
 # source (or of each of several), one in a thousand of another, the rest of eight common ones. One
 # event in fifty comes in up to six days late.
-FILL = """
+CONTACTS = """
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, %(base)s + n, now() - make_interval(days => %(days)s)
 FROM generate_series(1, %(events)s / 2) n;
@@ -39,7 +43,8 @@ FROM generate_series(1, %(events)s / 2) n;
 INSERT INTO tag_sets (space_id, id, digest, campaign_id)
 SELECT %(space_id)s, n, decode(md5('campaign ' || n), 'hex'), n
 FROM generate_series(1, 40) n;
-
+"""
+TOUCHES = """
 INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, tag_set_id)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
        now() - make_interval(days => %(days)s) * random(),
@@ -47,8 +52,10 @@ SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
             WHEN chance < 0.001 + 0.01 * cardinality(%(rare)s::smallint[])
             THEN (%(rare)s::smallint[])[1 + floor((chance - 0.001) * 100)::int]
             ELSE (%(common)s::smallint[])[1 + floor(random() * 8)::int] END, 'bench', 1 + n %% 40
-FROM (SELECT n, random() AS chance FROM generate_series(1, %(events)s * %(touches)s) n) drawn;
-
+FROM (SELECT n, random() AS chance
+      FROM generate_series(%(first)s::bigint, %(last)s::bigint) n) drawn
+"""
+EVENTS = """
 INSERT INTO events
     (space_id, id, contact_id, event_name, event_time, amount, received_at, sender, source_mask)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2), 'purchase',
@@ -59,7 +66,7 @@ FROM (SELECT n, now() - make_interval(days => %(days)s) * random() AS event_time
       FROM generate_series(1, %(events)s) n) drawn
 JOIN (SELECT contact_id, bit_or(1::bigint << source_id) AS mask FROM touchpoints
       WHERE space_id = %(space_id)s GROUP BY contact_id) masks
-  ON masks.contact_id = %(base)s + 1 + n %% (%(events)s / 2);
+  ON masks.contact_id = %(base)s + 1 + n %% (%(events)s / 2)
 """
 
 
@@ -75,13 +82,22 @@ FROM (SELECT e.id FROM events e WHERE e.space_id = %(space_id)s
 """
 UNCHECKED = "-c session_replication_role=replica -c work_mem=512MB -c maintenance_work_mem=1GB"
 """Rows that are written to be read need no foreign keys looked up: millions of look-ups."""
-HURRIED = {"full_page_writes": "off", "max_wal_size": "8GB"}
+HURRIED = {
+    "autovacuum": "off", "full_page_writes": "off", "max_wal_size": "8GB", "wal_compression": "off",
+}  # fmt: skip
 INDEXES_LATER = 2_000_000
 """With this many events or more, indexes are created after the rows, which takes a third of the time."""
 INDEXES = """
-SELECT x.indexname, x.indexdef FROM pg_indexes x
-WHERE x.tablename IN ('touchpoints', 'events') AND x.indexname NOT LIKE '%pkey'
+SELECT 'DROP INDEX ' || x.indexname, x.indexdef FROM pg_indexes x
+WHERE x.tablename = ANY(%(tables)s) AND x.indexname NOT LIKE '%%pkey'
+UNION ALL
+SELECT format('ALTER TABLE %%I DROP CONSTRAINT %%I', x.tablename, x.indexname),
+       format('ALTER TABLE %%I ADD PRIMARY KEY (space_id, id)', x.tablename)
+FROM pg_indexes x
+WHERE x.tablename = ANY(%(tables)s) AND x.indexname LIKE '%%pkey'
 """
+FILLERS = 2
+"""Sessions that write touchpoints, most of the rows, at the same time."""
 MOST_PENDING = 500
 """The newest events, which are pending while the worker lets changes gather."""
 
@@ -89,15 +105,17 @@ MOST_PENDING = 500
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the listing part of the table."""
     stage.pause_worker()
-    *spaces, (many_id, many_key) = stage.spaces(len(sizes) + 1)
-    for size, (space_id, key) in zip(sizes, spaces, strict=True):
-        fill(stage.url, space_id, size)
+    for size in sizes:
+        space_id, key, is_new = stage.space_named(f"bench of {size} events")
+        if is_new:
+            fill(stage.url, space_id, size)
         say(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
         _derive(stage.url, space_id, size, say)
         _measure_pages(stage, key, say, PAGES)
-    fill(stage.url, many_id, sizes[0], MANY_RARE)
-    say(f"The same of {sizes[0]:,} events, with {len(MANY_RARE)} sources of 1 % each")
-    _derive(stage.url, many_id, sizes[0], say)
+    ((many_id, many_key),) = stage.spaces(1)
+    fill(stage.url, many_id, WITH_MANY_RARE, MANY_RARE)
+    say(f"The same of {WITH_MANY_RARE:,} events, with {len(MANY_RARE)} sources of 1 % each")
+    _derive(stage.url, many_id, WITH_MANY_RARE, say)
     _measure_pages(stage, many_key, say, ((MANY_RARE[:1], 200), (MANY_RARE[:15], 200)))
     stage.resume_worker()
 
@@ -145,20 +163,34 @@ def fill(
     with psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection, _hurry(connection):
         parameters = {
             "space_id": space_id, "base": 10_000_000_000 * space_id, "events": events,
-            "touches": TOUCHES_PER_EVENT, "common": common, "days": days,
+            "common": common, "days": days,
             "rare": [SOURCE_IDS[name] for name in rare], "tenth": SOURCE_IDS[TENTH],
         }  # fmt: skip
-        indexes = connection.execute(INDEXES).fetchall() if events >= INDEXES_LATER else []
-        for name, _ in indexes:
-            connection.execute(f"DROP INDEX {name}")
-        for statement in FILL.split(";\n"):
+        tables = ["touchpoints", "events"] if events >= INDEXES_LATER else []
+        indexes = connection.execute(INDEXES, {"tables": tables}).fetchall()
+        for drop, _ in indexes:
+            connection.execute(drop)
+        for statement in CONTACTS.split(";\n"):
             if statement.strip():
                 connection.execute(statement, parameters)
-        for _, definition in indexes:
-            connection.execute(definition)
+        _fill_touchpoints(url, parameters, events * TOUCHES_PER_EVENT)
+        connection.execute(EVENTS, parameters)
+        for _, create in indexes:
+            connection.execute(create)
         connection.execute("VACUUM (ANALYZE) events")
         connection.execute("VACUUM (ANALYZE) touchpoints")
         connection.execute("CHECKPOINT")
+
+
+def _fill_touchpoints(url: str, parameters: dict[str, Any], count: int) -> None:
+    bounds = [count * number // FILLERS for number in range(FILLERS + 1)]
+
+    def fill_range(before: int, last: int) -> None:
+        with psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection:
+            connection.execute(TOUCHES, {**parameters, "first": before + 1, "last": last})
+
+    with ThreadPoolExecutor(FILLERS) as pool:
+        list(pool.map(fill_range, bounds, bounds[1:]))
 
 
 @contextmanager

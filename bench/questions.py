@@ -57,6 +57,7 @@ COMPARABLE = tuple(
 
 ANOTHER = _ask("linear", 14, "source")
 """None of the questions."""
+TOTAL = _ask("last_touch", 30, of=("events", "revenue", "orders"))
 WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
 """The models that follow a rule and need no training."""
 QUESTIONS = (
@@ -75,7 +76,7 @@ QUESTIONS = (
     _ask("linear", 30, "source", of=("contacts", "credited_revenue")),
     _ask("last_touch", 30, "source", of=("new_customers", "revenue")),
     _ask("last_touch", 30, "month", of=("new_customers", "contacts")),
-    _ask("last_touch", 30, of=("events", "revenue", "orders")),
+    TOTAL,
     _ask("last_touch", 30, "month", of=WHOLE),
     _ask("last_touch", 30, "day", of=WHOLE, recent=True),
     _ask("last_touch", 30, "weekday", "hour", of=("revenue",)),
