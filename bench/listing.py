@@ -14,11 +14,13 @@ import psycopg
 from bench.load import Result
 from bench.stage import Stage
 from headwater.attribution.paths.changes import NOTE_EVENTS
+from headwater.attribution.paths.segments import queries as segment_queries
 from headwater.attribution.paths.upkeep import rebuild_space
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 
 REPEATS = 40
 TOUCHES_PER_EVENT = 10
+DAYS = 180
 COMMON = ("google_ads", "facebook_ads", "google_organic", "direct")
 EIGHT = (*COMMON, "email", "ai_chat_gpt", "linkedin_ads", "referral")
 WITH_MANY_RARE = 100_000
@@ -107,15 +109,17 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
     stage.pause_worker()
     for size in sizes:
         space_id, key, is_new = stage.space_named(f"bench of {size} events")
+        say(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
         if is_new:
             fill(stage.url, space_id, size)
-        say(f"GET /events over HTTP, {size:,} events and {size * TOUCHES_PER_EVENT:,} touchpoints")
-        _derive(stage.url, space_id, size, say)
+            _derive(stage.url, space_id, size, say)
+        _note_newest(stage.url, space_id)
         _measure_pages(stage, key, say, PAGES)
     ((many_id, many_key),) = stage.spaces(1)
     fill(stage.url, many_id, WITH_MANY_RARE, MANY_RARE)
     say(f"The same of {WITH_MANY_RARE:,} events, with {len(MANY_RARE)} sources of 1 % each")
     _derive(stage.url, many_id, WITH_MANY_RARE, say)
+    _note_newest(stage.url, many_id)
     _measure_pages(stage, many_key, say, ((MANY_RARE[:1], 200), (MANY_RARE[:15], 200)))
     stage.resume_worker()
 
@@ -137,9 +141,7 @@ def _measure_pages(
 
 
 def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> None:
-    """Make the segments of a Space, as the worker does, and print what they take; the newest events
-    are pending.
-    """
+    """Make the segments of a Space, as the worker does, and print what they take."""
     with psycopg.connect(url, autocommit=True) as connection:
         started = time.process_time()
         for _ in rebuild_space(connection, space_id):
@@ -148,7 +150,13 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
         octets, list_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
         say("octets/event", "of postings", "worker µs", "(CPU per event)")
         say(*(f"{each / size:.1f}" for each in (octets, list_postings, 1e6 * spent)))
+
+
+def _note_newest(url: str, space_id: int) -> None:
+    """Note the newest events, and no others, as changed."""
+    with psycopg.connect(url, autocommit=True) as connection:
         values = {"space_id": space_id, "pending": MOST_PENDING}
+        connection.execute(segment_queries["delete_pending"], values)
         (event_ids,) = connection.execute(PENDING, values).fetchone()
         connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
         for table in ("path_segments", "path_days", "pending_paths"):
@@ -156,7 +164,7 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
 
 
 def fill(
-    url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,), *, days: int = 180
+    url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,), *, days: int = DAYS
 ) -> None:
     """A Space of `events` events over some days, written by SQL: what is measured is reading."""
     common = [SOURCE_IDS[name] for name in EIGHT]

@@ -17,7 +17,8 @@ from urllib.parse import urlencode
 import psycopg
 
 from bench import columnar
-from bench.listing import fill
+from bench.bulk_segments import build_by_contact
+from bench.listing import DAYS, fill
 from bench.load import Result
 from bench.questions import ANOTHER, COMPARABLE, QUESTIONS, TOTAL, Question
 from bench.stage import Stage
@@ -31,7 +32,7 @@ FORGETFUL = {"HEADWATER_REPORT_MEMORY_MB": "0"}
 PENDING_SHARE = 100
 """Of so many events one is pending."""
 MOST_COMPARED = 5_000_000
-"""Events that DuckDB is given: of ten million and their touchpoints it would need some ten gigabytes."""
+"""With more events DuckDB would need some ten gigabytes, and segments built as the worker does an hour."""
 
 TOTALS = "SELECT count(*), sum(e.amount) FROM events e WHERE e.space_id = %(space_id)s"
 OCTETS = """
@@ -49,8 +50,11 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         stage.pause_worker()
         if is_new:
             fill(stage.url, space_id, size)
-            with psycopg.connect(stage.url, autocommit=True) as connection:
-                _measure_segments(stage, say, connection, space_id, size)
+            if size > MOST_COMPARED:
+                build_by_contact(stage.url, space_id, DAYS)
+            else:
+                with psycopg.connect(stage.url, autocommit=True) as connection:
+                    _measure_segments(stage, say, connection, space_id, size)
         for remembered, variables in (("nothing", FORGETFUL), ("sums", {})):
             pending = _restart(stage, space_id, variables)
             say(f"{size:,} events, {pending:,} pending; {remembered} remembered")

@@ -273,10 +273,10 @@ class _Day:
 
     def _write_segment(self, part_number: int, paths: PathData) -> None:
         segment = Segment(self.day, part_number, paths.without_unused())
-        self._connection.execute(_write_query(), write_values(self._space_id, segment))
+        self._connection.execute(write_query(), write_values(self._space_id, segment))
 
 
-def _write_query() -> Composed:
+def write_query() -> Composed:
     """Store a segment; binds `write_values`."""
     return segments.queries["write"].format(
         names=SQL(", ").join(Identifier(column) for column in Column),
