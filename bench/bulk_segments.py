@@ -1,5 +1,5 @@
-"""The segments of a large Space, as after a rebuild, read in the order of contacts: neighbours in the touches'
-index, which takes a third of the time of reading one day after the other.
+"""The segments of a large Space, as after a rebuild, read in the order of contacts: neighbours in the index.
+That takes a third of the time of reading one day after the other.
 """
 
 from __future__ import annotations
