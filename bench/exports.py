@@ -128,7 +128,7 @@ def _export(stage: Stage, key: str, body: dict[str, Any]) -> tuple[float, float]
 
 
 def _memory(stage: Stage) -> float:
-    """What the exporter has of its own, in MB; 0 while there is none."""
+    """Return the memory of the exporter in MB, or 0 before it has started."""
     for process, role in stage.tree():
         if role == "exporter":
             with suppress(psutil.Error):  # gone while it was looked at

@@ -153,7 +153,7 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
 
 
 def _note_newest(url: str, space_id: int) -> None:
-    """Note the newest events, and no others, as changed."""
+    """Make the newest events the only pending ones."""
     with psycopg.connect(url, autocommit=True) as connection:
         values = {"space_id": space_id, "pending": MOST_PENDING}
         connection.execute(segment_queries["delete_pending"], values)

@@ -28,9 +28,9 @@ from headwater.attribution.paths.upkeep import forget_space
 
 REPEATS = 3
 FORGETFUL = {"HEADWATER_REPORT_MEMORY_MB": "0"}
-"""A service that adds everything up anew, as if nobody had asked before."""
+"""Settings of a service that caches no sums."""
 PENDING_SHARE = 100
-"""Of so many events one is pending."""
+"""One event in this many is pending."""
 MOST_COMPARED = 5_000_000
 """With more events DuckDB would need some ten gigabytes, and segments built as the worker does an hour."""
 
@@ -161,7 +161,7 @@ def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) ->
 def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
     """Return what asks a question over one connection, for its seconds and its answer."""
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
-    today = datetime.now().date()  # noqa: DTZ005 - the Space is of no zone
+    today = datetime.now().date()  # noqa: DTZ005 - the Space has no time zone
 
     def ask(question: Question) -> tuple[float, dict]:
         first = today - timedelta(days=89) if question.recent else today.replace(year=2000, day=1)

@@ -103,6 +103,18 @@ async def opened(url: str) -> AsyncGenerator[Database]:
         await database.close()
 
 
+@asynccontextmanager
+async def opened_with_collector(
+    url: str, *statuses: int
+) -> AsyncGenerator[tuple[Database, Collector, Egress]]:
+    async with (
+        opened(url) as database,
+        otlp_collector(*statuses) as collector,
+        Egress(["127.0.0.1"]) as egress,
+    ):
+        yield database, collector, egress
+
+
 async def add_entries(database: Database, space_id: int, count: int) -> None:
     async with database.transaction() as connection:
         for number in range(count):
@@ -155,11 +167,7 @@ def test_it_works(database_url: str, space_id: int) -> None:
 @pytest.mark.parametrize("status", [500, 429, 301, 400])
 def test_a_failure_puts_the_entries_off(database_url: str, space_id: int, status: int) -> None:
     async def run() -> None:
-        async with (
-            opened(database_url) as database,
-            otlp_collector(status) as collector,
-            Egress(["127.0.0.1"]) as egress,
-        ):
+        async with opened_with_collector(database_url, status) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             targets = collectors(egress, otlp=collector.port)
             current_time = datetime.now(UTC) + timedelta(seconds=1)
@@ -177,11 +185,7 @@ def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> Non
     """A slow collector holds no transaction, which would end before its answer."""
 
     async def run() -> None:
-        async with (
-            opened(database_url) as database,
-            otlp_collector() as collector,
-            Egress(["127.0.0.1"]) as egress,
-        ):
+        async with opened_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             free: list[int] = []
 
@@ -205,11 +209,7 @@ def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> Non
 
 def test_a_sender_that_ends_leaves_its_entries(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with (
-            opened(database_url) as database,
-            otlp_collector() as collector,
-            Egress(["127.0.0.1"]) as egress,
-        ):
+        async with opened_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 2)
             arrived, never = asyncio.Event(), asyncio.Event()
 
@@ -244,11 +244,7 @@ def test_a_server_that_is_away(database_url: str, space_id: int) -> None:
 
 def test_many_entries_go_in_batches(database_url: str, space_id: int) -> None:
     async def run() -> None:
-        async with (
-            opened(database_url) as database,
-            otlp_collector() as collector,
-            Egress(["127.0.0.1"]) as egress,
-        ):
+        async with opened_with_collector(database_url) as (database, collector, egress):
             await add_entries(database, space_id, 450)
             await send(database, collectors(egress, otlp=collector.port), space_id, LATER)
             ids = [json.loads(record["body"]["stringValue"])["id"] for record in collector.records]

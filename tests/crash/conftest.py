@@ -18,13 +18,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service all tests of a file share. Not more of them: the supervisor waits ever longer
     before it starts again what keeps dying.
     """
-    service = Service(tmp_path_factory.mktemp("crash"))
-    try:
-        service.install()
-        service.start()
+    with Service(tmp_path_factory.mktemp("crash")).installed() as service:
         yield service
-    finally:
-        service.end()
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import psycopg
@@ -85,6 +86,16 @@ class Service:
         """Start it, on the port it had before if any, and wait for the `ready` line."""
         self.launch()
         assert self.await_ready(), self._log.read_text()[-4000:]
+
+    @contextmanager
+    def installed(self) -> Iterator[Self]:
+        """Install and start it; it ends with the block."""
+        try:
+            self.install()
+            self.start()
+            yield self
+        finally:
+            self.end()
 
     def launch(self) -> None:
         """Start it without waiting."""

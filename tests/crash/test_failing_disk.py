@@ -99,13 +99,8 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> FailingDisk:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("failing"), variables=disk.variables)
-    try:
-        service.install()
-        service.start()
+    with Service(tmp_path_factory.mktemp("failing"), variables=disk.variables).installed() as service:
         yield service
-    finally:
-        service.end()
 
 
 @dataclass(frozen=True)

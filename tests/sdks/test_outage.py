@@ -35,13 +35,8 @@ if not Path("/proc/self/stat").exists():
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    service = Service(tmp_path)
-    try:
-        service.install()
-        service.start()
+    with Service(tmp_path).installed() as service:
         yield service
-    finally:
-        service.end()
 
 
 @pytest.fixture

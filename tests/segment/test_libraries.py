@@ -48,12 +48,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     variables = {"HEADWATER_BASE_URL": f"http://{HOST}:{port}"}
     service = Service(tmp_path_factory.mktemp("libraries"), variables=variables)
     service.port = port
-    try:
-        service.install()
-        service.start()
+    with service.installed():
         yield service
-    finally:
-        service.end()
 
 
 @pytest.mark.parametrize("library", ["py", "rudder-py", "js", "rudder-js"])

@@ -140,7 +140,7 @@ _FIELDS = {
         _unquoted("trim_scale({space_credit})"), is_per_event=False, type=ColumnType.AMOUNT
     ),
 }
-"""All but texts that are columns of events."""
+"""Every field except texts that are columns of events."""
 FIELDS = {
     name: _FIELDS.get(name) or Field(_text(cast("LiteralString", f"e.{name}")), ("e",))
     for name in ListedEvent.__struct_fields__
@@ -212,7 +212,7 @@ def line(names: Sequence[str], credit: RowCredit) -> Composed:
 
 
 def event_columns(names: Iterable[str]) -> list[Identifier]:
-    """Return the columns of events that fields read besides those of a credited row."""
+    """Return the columns of events that fields read, without the columns of a credited row."""
     return [Identifier(name) for name in names if "e" in FIELDS[name].joins]
 
 

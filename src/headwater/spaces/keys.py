@@ -38,7 +38,7 @@ Scope = Literal[
 """The permissions of keys; each API operation needs one."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 EXPIRY_NOTICE = timedelta(days=7)
-"""Members are told of a key's end this long before."""
+"""How long before a key ends the Space's members get a notice."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ApiKey:
     """The user who created it in the console; None for a key made at a terminal."""
     expires_at: datetime | None
     addresses: list[str]
-    """The networks from which it may be used; empty: all."""
+    """The networks that may use it; empty means all."""
     replaced_by: int | None
     """The key made by its rotation."""
 

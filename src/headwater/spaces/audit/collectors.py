@@ -97,7 +97,7 @@ class AuditSender:
         return len(entries) == BATCH
 
     async def _claim(self, space_id: int, current_time: datetime) -> list[AuditEntry]:
-        """Return the oldest due entries, which nobody else sends before RETRY has passed."""
+        """Return the oldest due entries, and keep other senders from them until RETRY has passed."""
         due_at = datetime.now(UTC) + RETRY
         values = {"space_id": space_id, "now": current_time, "limit": BATCH, "due_at": due_at}
         async with self._database.transaction() as connection:
