@@ -2,8 +2,9 @@
 
 Each fault is tried in a copy of the tree: first with the tests that import its module or are in the folder
 of its package, then with those of the packages around it and of those that import it, at most
-MAX_FILES. Slow tests (browser, crash, packaging, SDKs) are left out, so the share is a lower bound.
-A survivor needs a test, or a line with its reason in tests/equivalent_faults.txt.
+MAX_FILES. The first that fails must pass without the fault, or nothing was noticed. Slow tests (browser,
+crash, packaging, SDKs) are left out, so the share is a lower bound. A survivor needs a test, or a line with
+its reason in tests/equivalent_faults.txt.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -36,6 +37,8 @@ MAX_FILES = 60
 WORKERS = ("--numprocesses", "2")
 MIN_FILES_TO_SHARE = 6
 """Fewer files end sooner in one process, because every process starts a database."""
+CACHE = ("-o", f"cache_dir={ROOT / '.pytest_cache'}")
+"""Packages of Node are kept there, which some tests need."""
 SLOW = tuple(folder for folders in MARKS.values() for folder in folders)
 SPARED = ("__main__.py", "demo/")
 """What is shown to people and decides nothing."""
@@ -105,14 +108,19 @@ def try_fault(copy: Path, fault: Fault) -> bool:
     began = time.monotonic()
     write(path, fault.written_into(sound))
     try:
-        noticed = any(tests and fails(copy, tests) for tests in steps(copy, fault.path))
+        runs = (find_failing(copy, tests) for tests in steps(copy, fault.path) if tests)
+        failing = next(filter(None, runs), [])
     except subprocess.TimeoutExpired:
         say("hangs", fault, time.monotonic() - began)
         return True
     finally:
         write(path, sound)
-    say("noticed" if noticed else "SURVIVED", fault, time.monotonic() - began)
-    return noticed
+    is_broken = bool(failing) and bool(find_failing(copy, failing))
+    result = "BROKEN" if is_broken else "noticed" if failing else "SURVIVED"
+    say(result, fault, time.monotonic() - began)
+    if is_broken:
+        sys.stdout.write(f"{'':17}also fails without the fault: {' '.join(failing)}\n")
+    return result == "noticed"
 
 
 def write(path: Path, text: str) -> None:
@@ -166,15 +174,20 @@ def rooms_importing(copy: Path, module: str) -> list[str]:
     return sorted(rooms - {"headwater", parent})
 
 
-def fails(copy: Path, tests: list[str]) -> bool:
-    """Return whether some tests fail; raises TimeoutExpired when they do not end in time."""
+def find_failing(copy: Path, tests: list[str]) -> list[str]:
+    """Return the files of the first tests that fail, or all files where no test could run; raises
+    TimeoutExpired when they do not end in time.
+    """
     workers = WORKERS if len(tests) >= MIN_FILES_TO_SHARE else ()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *workers, *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", *CACHE, *workers, *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
     ran = subprocess.run(
-        command, cwd=copy, env=environment, capture_output=True, timeout=DEADLINE, check=False
+        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
     )
-    return ran.returncode != 0
+    if ran.returncode == 0:
+        return []
+    named = re.findall(r"^(?:FAILED|ERROR) (tests/[^: ]+)", ran.stdout, re.MULTILINE)
+    return list(dict.fromkeys(named)) or tests
 
 
 if __name__ == "__main__":

@@ -56,7 +56,10 @@ def test_reasons_belong_to_faults_that_are_still_there() -> None:
     assert sorted(reasons.keys() - names) == []
 
 
-@pytest.mark.parametrize(("claim", "is_noticed"), [("clamp(5, 5) == 5", True), ("clamp(1, 5) == 1", False)])
+@pytest.mark.parametrize(
+    ("claim", "is_noticed"),
+    [("clamp(5, 5) == 5", True), ("clamp(1, 5) == 1", False), ("clamp(1, 5) == 7", False)],
+)
 def test_a_fault_is_noticed_by_a_test_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim: str, *, is_noticed: bool
 ) -> None:

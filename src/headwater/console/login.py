@@ -144,11 +144,10 @@ async def begin_session(
     request: Request,
     user: User,
     visitor: Visitor | None,
-    origin: ProviderSession = PASSWORD,
     factor_at: datetime | None = None,
 ) -> str:
     """Replace the browser's session, and record the login. Return the new session's token."""
-    token, opened = await replace_session(connection, request, user, visitor, origin, factor_at)
+    token, opened = await replace_session(connection, request, user, visitor, factor_at=factor_at)
     if opened:
         await add_entry(connection, make_action(request, user.id), opened)
     return token
