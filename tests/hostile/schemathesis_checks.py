@@ -46,6 +46,8 @@ UNSTATED = re.compile(
     r"|must not be before start(_date)?\."
     r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
     r"|must not be a local file: .*"
+    r"|must be (like (one of )?\w+://|at most \d+ printable characters of ASCII|public: ).*"
+    r"|must (have no user or|have a plain host|have no fragment|name a file without) .*"
     r"|must be a destination of the same platform, with tokens that can be read\."
     r"|is not one of [a-z_, ]+\."  # of a stored thing's kind
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."

@@ -22,7 +22,7 @@ from tests.support.factories import make_stage
 
 HERE = Path(__file__).parent
 EXAMPLES = campaign_size("HEADWATER_SCHEMATHESIS_EXAMPLES", 1, 8)
-PHASES = "examples,coverage,fuzzing" if IS_LONG else "examples,fuzzing"
+PHASES = "examples,coverage,fuzzing" if IS_LONG else "fuzzing"
 """The phase of coverage breaks every rule of every field: it takes minutes."""
 
 

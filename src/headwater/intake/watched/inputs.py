@@ -205,6 +205,7 @@ _CHANGEABLE: dict[str, Schema] = {
     "address": {
         "type": "string",
         "maxLength": LONGEST_ADDRESS,
+        "pattern": "://",
         "description": "An address that begins with https, s3, gs, az or file. {date} in its path is "
         "yesterday.",
         "examples": [kind.example for kind in ADDRESS_KINDS.values()],
