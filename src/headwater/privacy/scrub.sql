@@ -134,10 +134,12 @@ WHERE g.space_id = %(space_id)s AND g.landing_page IN (
       AND h.touch IS NOT NULL AND made.id IS NULL)
 UNION
 SELECT g.id
-FROM page_view_upkeep k
-JOIN tag_sets g ON g.space_id = %(space_id)s
-LEFT JOIN touchpoints t ON t.space_id = %(space_id)s AND t.tag_set_id = g.id
-WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL AND t.id IS NULL;
+FROM tag_sets g
+WHERE g.space_id = %(space_id)s
+  AND EXISTS (SELECT FROM page_view_upkeep k
+              WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM touchpoints t
+                  WHERE t.space_id = %(space_id)s AND t.tag_set_id = g.id);
 
 -- name: delete_tag_sets
 -- Only those without a touchpoint or a page view. This reads all of the Space, in indexes.
