@@ -59,6 +59,9 @@ checkpoint_timeout = 15min
 autovacuum_naptime = 10s
 autovacuum_vacuum_cost_limit = 2000
 timezone = 'UTC'
+# After a crash the server ends, and the supervisor starts it again. If it restarts by itself and recovery
+# fails at once, as a file cannot be read, PostgreSQL 18 may run on without accepting any connection.
+restart_after_crash = off
 # A unique violation's detail and a failed statement's text would put personal data in the log.
 log_error_verbosity = terse
 log_min_error_statement = panic
