@@ -16,6 +16,7 @@ UNSTATED = re.compile(
     r"must be after start_date\."
     r"|must not be given with (start_date and end_date|attribution_model)\."
     r"|cannot be read; there are: .*"
+    r"|must be a JSON list of objects, or be given as .*"
     r"|must begin with a measure that adds up if share is included\."
     r"|must be from .* if several models are compared\."
     r"|must not combine none with other groups\."
