@@ -105,6 +105,25 @@ def test_groups_add_up(world: tuple[Api, Pipeline], group: str, rows: list[list[
     assert answer["totals"]["visits"] == sum(row[-1] for row in rows) == 5
 
 
+@pytest.mark.parametrize(
+    ("group", "rows"), [("hour", [["10", 3], ["12", 2]]), ("weekday", [["1", 1], ["2", 3], ["3", 1]])]
+)
+def test_a_period_of_decades_is_answered_in_time(
+    world: tuple[Api, Pipeline], group: str, rows: list[list[Any]]
+) -> None:
+    """It has a million quarters of an hour, of which five have visits."""
+    api, stage = world
+    browse(stage)
+    decades = {"start_date": "2000-01-01 00:00:00", "end_date": "2029-12-31 23:59:59"}
+    answer = report(api, **{"group_by[]": group}, **decades)
+    assert [row for row in answer["rows"] if row[-1]] == rows
+
+
+def test_nobody_has_visited(world: tuple[Api, Pipeline]) -> None:
+    api, _ = world
+    assert report(api, **{"group_by[]": "hour"})["totals"] == {"visits": 0}
+
+
 def test_two_groups(world: tuple[Api, Pipeline]) -> None:
     api, stage = world
     browse(stage)

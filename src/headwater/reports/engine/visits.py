@@ -47,7 +47,12 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
     """Count the period's visits; none if the plan does not measure them."""
     if not plan.needs(*OF_VISITS):
         return []
-    seconds, dimensions = plan.scope.period, _list_dimensions(plan)
+    seconds, dimensions = (
+        await _fetch_visited(connection, space_id, plan.scope.period),
+        _list_dimensions(plan),
+    )
+    if not seconds:
+        return [add_up_visits(plan, np.zeros(0, dtype=np.int64), [])]
     instants = _list_instants(dimensions, seconds)
     columns = {column for dimension in dimensions for column in dimension.columns}
     by_tag_set = plan.scope.tag_sets is not None or Column.TAG_SETS in columns
@@ -59,6 +64,17 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
         if parts:
             rows += await fetch_all(connection, queries[name], values | _bind_parts(parts))
     return [add_up_visits(plan, instants, rows)]
+
+
+async def _fetch_visited(connection: AsyncConnection, space_id: int, period: range) -> range:
+    """Return the seconds of a period from the quarter of an hour of the first visit to that of the last: a
+    report by hour has a time bucket for every quarter, and periods may begin decades before.
+    """
+    first, last = await fetch_one(connection, queries["first_and_last_visit"], {"space_id": space_id})
+    if first is None:
+        return range(0)
+    start, stop = first // _QUARTER * _QUARTER, (last // _QUARTER + 1) * _QUARTER
+    return range(max(period.start, start), min(period.stop, stop))
 
 
 Part = tuple[int, int, int]
@@ -164,7 +180,7 @@ def _list_instants(dimensions: Sequence[Dimension], seconds: range) -> IntArray:
         elif isinstance(dimension, ClockPart):
             instants.append(np.arange(seconds.start // _QUARTER + 1, -(-seconds.stop // _QUARTER)) * _QUARTER)
     found = np.unique(np.concatenate(instants))
-    return found[found >= seconds.start]
+    return found[(found >= seconds.start) & (found < seconds.stop)]
 
 
 def _instant(second: int) -> datetime:

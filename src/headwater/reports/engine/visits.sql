@@ -31,6 +31,12 @@ CROSS JOIN LATERAL (
     GROUP BY 1, 2
 ) v;
 
+-- name: first_and_last_visit
+SELECT floor(extract(epoch FROM min(w.started_at)))::bigint,
+       floor(extract(epoch FROM max(w.started_at)))::bigint
+FROM visits w
+WHERE w.space_id = %(space_id)s;
+
 -- name: visit_tag_sets
 -- The tag sets of touchpoints made by page views.
 SELECT coalesce(array_agg(g.id ORDER BY g.id), '{}') FROM tag_sets g
