@@ -47,12 +47,10 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
     """Count the period's visits; none if the plan does not measure them."""
     if not plan.needs(*OF_VISITS):
         return []
-    seconds, dimensions = (
-        await _fetch_visited(connection, space_id, plan.scope.period),
-        _list_dimensions(plan),
-    )
+    seconds = await _fetch_visited(connection, space_id, plan.scope.period)
     if not seconds:
         return [add_up_visits(plan, np.zeros(0, dtype=np.int64), [])]
+    dimensions = _list_dimensions(plan)
     instants = _list_instants(dimensions, seconds)
     columns = {column for dimension in dimensions for column in dimension.columns}
     by_tag_set = plan.scope.tag_sets is not None or Column.TAG_SETS in columns
