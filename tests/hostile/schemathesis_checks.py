@@ -96,7 +96,7 @@ UNSTATED = re.compile(
 )
 """Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
 point, of NUL anywhere, of empty arrays under names that no member of the API can have, and of domains
-of companies; of what a destination's platform asks for, and control characters.
+of companies; of what a destination's platform asks for, of addresses of files, and control characters.
 """
 
 

@@ -23,7 +23,9 @@ from tests.support.factories import make_stage
 HERE = Path(__file__).parent
 EXAMPLES = campaign_size("HEADWATER_SCHEMATHESIS_EXAMPLES", 1, 8)
 PHASES = "examples,coverage,fuzzing" if IS_LONG else "fuzzing"
-"""The phase of coverage breaks every rule of every field: it takes minutes."""
+"""The phase of coverage breaks every rule of every field: it takes minutes. In a usual run the examples have
+their own test, http/test_reference_page.py.
+"""
 
 
 def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def test_groups_add_up(world: tuple[Api, Pipeline], group: str, rows: list[list[
 def test_a_period_of_decades_is_answered_in_time(
     world: tuple[Api, Pipeline], group: str, rows: list[list[Any]]
 ) -> None:
-    """It has a million quarters of an hour, of which five have visits."""
+    """It has a million quarters of an hour, of which four have visits."""
     api, stage = world
     browse(stage)
     decades = {"start_date": "2000-01-01 00:00:00", "end_date": "2029-12-31 23:59:59"}

@@ -123,6 +123,7 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.d
 
 -- name: withdrawn_tag_sets
 -- Tag sets of pages that they opened without a remaining touchpoint: withdrawn ones may have left theirs.
+-- The condition on page_view_upkeep is evaluated once, so touchpoints are read only where it holds.
 -- If old page views were deleted, any tag set without a touchpoint may be one.
 SELECT g.id
 FROM tag_sets g

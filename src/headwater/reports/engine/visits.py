@@ -47,7 +47,7 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
     """Count the period's visits; none if the plan does not measure them."""
     if not plan.needs(*OF_VISITS):
         return []
-    seconds = await _fetch_visited(connection, space_id, plan.scope.period)
+    seconds = await _fetch_visited_seconds(connection, space_id, plan.scope.period)
     if not seconds:
         return [add_up_visits(plan, np.zeros(0, dtype=np.int64), [])]
     dimensions = _list_dimensions(plan)
@@ -64,7 +64,7 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
     return [add_up_visits(plan, instants, rows)]
 
 
-async def _fetch_visited(connection: AsyncConnection, space_id: int, period: range) -> range:
+async def _fetch_visited_seconds(connection: AsyncConnection, space_id: int, period: range) -> range:
     """Return the seconds of a period from the quarter of an hour of the first visit to that of the last: a
     report by hour has a time bucket for every quarter, and periods may begin decades before.
     """
