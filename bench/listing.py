@@ -141,7 +141,7 @@ def _measure_pages(
 
 
 def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> None:
-    """Make the segments of a Space, as the worker does, and print what they take."""
+    """Build the segments of a Space as the worker does, and print the time it takes."""
     with psycopg.connect(url, autocommit=True) as connection:
         started = time.process_time()
         for _ in rebuild_space(connection, space_id):

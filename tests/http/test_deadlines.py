@@ -13,11 +13,15 @@ from contextlib import contextmanager
 import httpx
 import psycopg
 import pytest
+from psycopg import AsyncConnection
 from psycopg_pool import PoolTimeout
 
+from headwater.api import reports
 from headwater.database import pool
-from headwater.database.allowance import begin_request
+from headwater.database.allowance import begin_request, charge
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.reports.query import ReportQuery
+from headwater.reports.questions.report import Report, load_report
 from tests.conftest import Running, client_for
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import RANGE
@@ -58,6 +62,32 @@ def test_a_request_has_one_allowance_for_all_its_waits(database_url: str) -> Non
     run(database_url, sleep_twice)
     with pytest.raises(UNAVAILABLE):
         run(database_url, as_request)
+
+
+def test_what_follows_long_work_has_the_rest_of_its_allowance(database_url: str) -> None:
+    async def work_long(database: Database) -> None:
+        begin_request()
+        async with database.transaction(20.0):
+            charge(pool.DEADLINE_SECONDS)
+        for seconds in (pool.DEADLINE_SECONDS, 20.0):
+            async with database.transaction(seconds) as connection:
+                await connection.execute("SELECT 1")
+        charge(20.0)
+        with pytest.raises(UNAVAILABLE):
+            async with database.connection():
+                pass
+
+    run(database_url, work_long)
+
+
+def test_a_report_that_takes_long_is_answered(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def load_slowly(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
+        charge(pool.DEADLINE_SECONDS)
+        return await load_report(connection, space_id, query)
+
+    monkeypatch.setattr(reports, "load_report", load_slowly)
+    parameters = {"group_by": "source", "measures": "events", **RANGE}
+    assert client.get("/reports", params=parameters).status_code == 200
 
 
 def test_what_a_client_was_refused_does_not_go_on(

@@ -114,7 +114,7 @@ async def post_login(request: Request) -> Response:
     stored = user.password_hash if user is not None and usable else None
     verdict = await shared.passwords.verify(stored, form.text("password"))
     if user is None or not verdict.matches:
-        # The same work for an unknown account, whose time must not show that there is none.
+        # An unknown account causes the same work: the time of an answer must not show which accounts exist.
         await _note_failure(request, user)
         user_id = 0 if user is None else user.id
         log_refusal("login_refused", address, account=disguise(account), user_id=user_id)

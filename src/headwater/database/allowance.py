@@ -15,8 +15,10 @@ DEADLINE_SECONDS = 4.5
 
 
 class Allowance(msgspec.Struct):
-    """The seconds that a request has spent."""
+    """The seconds that a request may spend, and has spent."""
 
+    seconds: float = 0.0
+    """The most that one of its waits was given: what follows a long report has the rest of the report's."""
     spent: float = 0.0
 
 
@@ -40,9 +42,9 @@ def charge(seconds: float) -> None:
 
 
 class spend:
-    """Charge the block's time to the request. Yields the end of an allowance of `seconds`, on the monotonic
-    clock. Raises PoolTimeout if it has passed. A class, because a generator would cost every request several
-    microseconds.
+    """Charge the block's time to the request. Yields the end of an allowance of at least `seconds`, on the
+    monotonic clock. Raises PoolTimeout if it has passed. A class, because a generator would cost every request
+    several microseconds.
     """
 
     __slots__ = ("_allowance", "_seconds", "_started")
@@ -52,7 +54,10 @@ class spend:
 
     def __enter__(self) -> float:
         self._allowance = _current.get()
-        remaining = self._seconds - (self._allowance.spent if self._allowance else 0.0)
+        remaining = self._seconds
+        if self._allowance is not None:
+            self._allowance.seconds = max(self._allowance.seconds, remaining)
+            remaining = self._allowance.seconds - self._allowance.spent
         if remaining <= 0:
             raise PoolTimeout("the request has used up its database time")
         self._started = time.monotonic()
