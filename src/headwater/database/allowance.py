@@ -43,8 +43,8 @@ def charge(seconds: float) -> None:
 
 class spend:
     """Charge the block's time to the request. Yields the end of an allowance of at least `seconds`, on the
-    monotonic clock. Raises PoolTimeout if it has passed. A class, because a generator would cost every request
-    several microseconds.
+    monotonic clock. Raises PoolTimeout if it has passed. A class, because a generator would cost every
+    request several microseconds.
     """
 
     __slots__ = ("_allowance", "_seconds", "_started")

@@ -179,8 +179,8 @@ def _describe_settings() -> Schema:
     properties = {name: describe_setting(parameter) for name, parameter in parameters.items()}
     return {
         "type": "object",
-        "description": "How to read the file, with the settings of an import over the API. An omitted setting "
-        "has its default.",
+        "description": "How to read the file, with the settings of an import over the API. An omitted "
+        "setting has its default.",
         "properties": properties,
     }
 
