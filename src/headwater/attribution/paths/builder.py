@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -17,7 +17,14 @@ from headwater.attribution.paths import changes, segments
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import Column, IntArray, PathData
 from headwater.attribution.paths.postings import make_postings
-from headwater.attribution.paths.reader import OF_DAY, OF_IDS, assemble, live_paths, live_values
+from headwater.attribution.paths.reader import (
+    OF_DAY,
+    OF_IDS,
+    SEGMENTS_AT_ONCE,
+    assemble,
+    live_paths,
+    live_values,
+)
 from headwater.attribution.paths.segments import (
     ALL_COLUMNS,
     MOST_EVENTS,
@@ -152,7 +159,7 @@ def _build_day(connection: Connection[Any], space_id: int, date: date) -> BuildR
 
 def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
     """Select the events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of change;
-    `parts` has each segment's events.
+    `parts` has each segment's events, of which only changed ones matter.
     """
     changed = np.unique(event_ids)
     waiting = {value: np.sort(ids[are_among(changed, ids)]) for value, ids in parts.items()}
@@ -169,6 +176,15 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
             break
         selected[value] = waiting[value]
     return selected
+
+
+class _DayParts(Struct, frozen=True):
+    """The segments of a day. Not their events, of which a day may have millions."""
+
+    sizes: list[int]
+    """Each one's number of events."""
+    changed: dict[int, IntArray]
+    """Each one's changed events."""
 
 
 def _select_by_ids(paths: PathData, event_ids: IntArray) -> PathData:
@@ -207,30 +223,30 @@ class _Day:
         if not changes_rows:
             return NOTHING
         numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
-        parts = self._event_ids()
-        selected = select_changes(event_ids, parts)
+        parts = self._read_parts(np.unique(event_ids))
+        selected = select_changes(event_ids, parts.changed)
         all_ids = np.sort(np.concatenate([*selected.values()]))
-        count = self._write_parts(selected, parts, self._live(all_ids))
+        count = self._write_parts(selected, parts.sizes, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
         done = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
         self._connection.execute(queries["delete_changes"], self._values | done)
         return BuildResult(len(done["ids"]), len(selected))
 
-    def _write_parts(
-        self, selected: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
-    ) -> int:
-        """Write the segments of taken events, whose current paths are `fresh`, and return their number."""
-        new, last = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(parts) - 1
-        has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
-        home = last if has_room else last + 1
+    def _write_parts(self, selected: Mapping[int, IntArray], sizes: Sequence[int], fresh: PathData) -> int:
+        """Write the segments of taken events, whose current paths are `fresh`, and return their number.
+        `sizes` has the number of events in each segment.
+        """
+        new, count = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(sizes)
+        has_room = count > 0 and sizes[-1] + new.events <= MOST_EVENTS
+        home = count - 1 if has_room else count
         for part_number in {*selected, *([home] if new.events else [])} - {NEW}:
             ids = selected.get(part_number, _NO_IDS)
-            old_paths = [self._read_segment(part_number, without=ids)] if part_number in parts else []
+            old_paths = [self._read_segment(part_number, without=ids)] if part_number < count else []
             new_paths = [new] if part_number == home else []
             self._write_segment(
                 part_number, PathData.join([*old_paths, _select_by_ids(fresh, ids), *new_paths])
             )
-        return max(len(parts), home + 1 if new.events else 0)
+        return max(count, home + 1 if new.events else 0)
 
     def reset(self) -> BuildResult:
         """Drop the segments, and record all events as changed."""
@@ -240,20 +256,28 @@ class _Day:
         self._connection.execute(statement, self._values)
         return NOTHING
 
-    def _event_ids(self) -> dict[int, IntArray]:
-        """Return each part's event ids. Raises DamagedSegment if one is missing or the day was never
+    def _read_parts(self, changed: IntArray) -> _DayParts:
+        """Read the segments, a few at a time. Raises DamagedSegment if one is missing or the day was never
         recorded.
         """
         columns = (Column.EVENT_IDS,)
         values = self._values | {"first_day": self.day, "last_day": self.day, "days": [self.day]}
-        rows = self._cursor.execute(read_query("read", columns), values).fetchall()
-        parts = [unpacked(row, columns) for row in rows]
-        segment_ids = self._connection.execute(segments.queries["days"], values).fetchone()
-        if [segment.part for segment in parts] != list(range(segment_ids[1] if segment_ids else 0)):
+        parts = _DayParts([], {})
+        with self._connection.cursor(name="parts", binary=True) as cursor:
+            cursor.itersize = SEGMENTS_AT_ONCE
+            for record in cursor.execute(read_query("read", columns), values):
+                segment = unpacked(record, columns)
+                if segment.part != len(parts.sizes):
+                    raise DamagedSegment
+                event_ids = segment.paths[Column.EVENT_IDS]
+                parts.sizes.append(len(event_ids))
+                parts.changed[segment.part] = event_ids[are_among(changed, event_ids)]
+        recorded = self._connection.execute(segments.queries["days"], values).fetchone()
+        if len(parts.sizes) != (recorded[1] if recorded else 0):
             raise DamagedSegment
-        if segment_ids is None and self._has_unnoted():
+        if recorded is None and self._has_unnoted():
             raise DamagedSegment
-        return {segment.part: segment.paths[Column.EVENT_IDS] for segment in parts}
+        return parts
 
     def _has_unnoted(self) -> bool:
         query = queries["has_unnoted"].format(of_day=OF_DAY)
