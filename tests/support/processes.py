@@ -18,11 +18,17 @@ import psutil
 from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
+ABSENT = ROOT / "tests" / "support" / "absent"
+"""Packages that an installation does not have."""
+
 
 def environment(**extra: str) -> dict[str, str]:
-    """This environment without settings of Headwater, and with `extra`."""
+    """This environment without settings of Headwater and packages that installations don't have, and with
+    `extra`.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
-    return kept | extra
+    places = [str(ABSENT), *filter(None, [kept.get("PYTHONPATH")])]
+    return kept | {"PYTHONPATH": os.pathsep.join(places)} | extra
 
 
 def at_terminal(*command: str, **variables: str) -> str:
