@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
-from joserfc import jwt
+from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
@@ -104,10 +104,10 @@ def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) 
         "iat": current_time,
         "exp": current_time + ASSERTION_SECONDS,
     }
-    header: dict[str, Any] = {"alg": "RS256"}
+    header: dict[str, Any] = {"typ": "JWT", "alg": "RS256"}
     if isinstance(account.get("private_key_id"), str):
         header["kid"] = account["private_key_id"]
-    return jwt.encode(header, claims, _read_key(account))
+    return jws.serialize_compact(header, msgspec.json.encode(claims), _read_key(account))
 
 
 def _read_account(text: str) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import math
 from collections.abc import Collection
 from typing import Any, TypeGuard, cast
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.errors import InvalidKeyIdError, JoseError, UnsupportedAlgorithmError
 from joserfc.jwk import JWKRegistry, Key, KeySet
 from joserfc.jws import JWSRegistry
@@ -112,7 +113,8 @@ def _decode(text: str, keys: KeySet) -> tuple[dict[str, Any], dict[str, Any]]:
     if len(text) > LONGEST_TOKEN:
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
     try:
-        token = jwt.decode(text, keys, registry=_REGISTRY)
+        token = jws.deserialize_compact(text, keys, registry=_REGISTRY)
+        claims: Any = json.loads(token.payload)
     except UnsupportedAlgorithmError:
         raise SsoRefused(SsoReason.ALGORITHM) from None
     except InvalidKeyIdError:
@@ -122,7 +124,9 @@ def _decode(text: str, keys: KeySet) -> tuple[dict[str, Any], dict[str, Any]]:
         raise SsoRefused(SsoReason.SIGNATURE if wrong else SsoReason.MALFORMED_TOKEN) from None
     except _UNREADABLE:
         raise SsoRefused(SsoReason.MALFORMED_TOKEN) from None
-    return token.header, token.claims
+    if not isinstance(claims, dict):
+        raise SsoRefused(SsoReason.MALFORMED_TOKEN)
+    return token.headers(), cast("dict[str, Any]", claims)
 
 
 def _check_common(claims: dict[str, Any], expected: Expected) -> None:
