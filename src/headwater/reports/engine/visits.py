@@ -47,36 +47,26 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
     """Count the period's visits; none if the plan does not measure them."""
     if not plan.needs(*OF_VISITS):
         return []
-    seconds = await _fetch_visited_seconds(connection, space_id, plan.scope.period)
-    if not seconds:
-        return [add_up_visits(plan, np.zeros(0, dtype=np.int64), [])]
     dimensions = _list_dimensions(plan)
-    instants = _list_instants(dimensions, seconds)
     columns = {column for dimension in dimensions for column in dimension.columns}
     by_tag_set = plan.scope.tag_sets is not None or Column.TAG_SETS in columns
-    by_source = bool(plan.scope.source_ids) or Column.SOURCES in columns
-    values = {"space_id": space_id, "by_source": by_source, "by_tag_set": by_tag_set}
-    whole, rest = split_quarters([*instants.tolist(), seconds.stop], counted=not by_tag_set)
+    values = {
+        "space_id": space_id,
+        "by_source": bool(plan.scope.source_ids) or Column.SOURCES in columns,
+        "by_tag_set": by_tag_set,
+        "by_quarter": any(isinstance(dimension, ClockPart) for dimension in dimensions),
+    }
+    bounds = [*_list_instants(dimensions, plan.scope.period), plan.scope.period.stop]
+    whole, rest = split_quarters(bounds, counted=not by_tag_set)
     rows: list[VisitRow] = []
     for name, parts in (("counted_visits", whole), ("visits", rest)):
         if parts:
             rows += await fetch_all(connection, queries[name], values | _bind_parts(parts))
-    return [add_up_visits(plan, instants, rows)]
-
-
-async def _fetch_visited_seconds(connection: AsyncConnection, space_id: int, period: range) -> range:
-    """Return the seconds of a period from the quarter of an hour of the first visit to that of the last: a
-    report by hour has a time bucket for every quarter, and periods may begin decades before.
-    """
-    first, last = await fetch_one(connection, queries["first_and_last_visit"], {"space_id": space_id})
-    if first is None:
-        return range(0)
-    start, stop = first // _QUARTER * _QUARTER, (last // _QUARTER + 1) * _QUARTER
-    return range(max(period.start, start), min(period.stop, stop))
+    return [add_up_visits(plan, rows)]
 
 
 Part = tuple[int, int, int]
-"""The start, the end and the bucket, from 1, of a part of a time bucket."""
+"""The start and the end of a part of a time bucket, and the start of the bucket."""
 
 
 def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part], list[Part]]:
@@ -89,35 +79,34 @@ def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part],
     """
     whole: list[Part] = []
     rest: list[Part] = []
-    for place, (start, end) in enumerate(pairwise(bounds), 1):
+    for start, end in pairwise(bounds):
         first, last = -(-start // _QUARTER) * _QUARTER, end // _QUARTER * _QUARTER
         if not counted or first >= last:
-            rest.append((start, end, place))
+            rest.append((start, end, start))
             continue
-        whole.append((first, last, place))
-        rest += [part for part in ((start, first, place), (last, end, place)) if part[0] < part[1]]
+        whole.append((first, last, start))
+        rest += [part for part in ((start, first, start), (last, end, start)) if part[0] < part[1]]
     return whole, rest
 
 
 def _bind_parts(parts: Sequence[Part]) -> dict[str, Any]:
-    starts, ends, places = (list(column) for column in zip(*parts, strict=True))
-    return {"starts": starts, "ends": ends, "places": places}
+    starts, ends, buckets = (list(column) for column in zip(*parts, strict=True))
+    return {"starts": starts, "ends": ends, "buckets": buckets}
 
 
 VisitRow = tuple[int, int | None, int, int]
-"""The number of a time bucket, from 1, a source, a tag set, and the number of visits."""
+"""The time that visits count as, in Unix seconds, their source and tag set, and their number."""
 
 
-def add_up_visits(plan: Plan, instants: IntArray, rows: Sequence[VisitRow]) -> BatchSums:
-    indexes, sources, tag_sets, counts = (
+def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
+    seconds, sources, tag_sets, counts = (
         np.array(
-            [(index, source or NO_KEY, tag_set, count) for index, source, tag_set, count in rows],
+            [(second, source or NO_KEY, tag_set, count) for second, source, tag_set, count in rows],
             dtype=np.int64,
         )
         .reshape(-1, 4)
         .T
     )
-    seconds = instants[indexes - 1]
     columns = {
         Column.SECONDS: seconds,
         Column.TOUCH_SECONDS: seconds,
@@ -164,21 +153,17 @@ def _list_dimensions(plan: Plan) -> list[Dimension]:
     return [*plan.dimensions, *(condition.dimension for condition in filters)]
 
 
-# Instants that divide the period wherever a key changes: the starts of its days, weeks or months, and
-# for weekdays and hours every quarter, because the hours of a time zone begin with one:
+# Instants that divide the period wherever a key changes: the starts of its days, weeks or months. For
+# weekdays and hours the statements count by quarter, because the hours of a time zone begin with one:
 #
 #     period from 9:40      9:40 │ 9:45 │ 10:00 │ …
 #     visits at            ▲     │      │ ▲   ▲ │
 #     counted as at         9:40 │      │ 10:00 │
-def _list_instants(dimensions: Sequence[Dimension], seconds: range) -> IntArray:
+def _list_instants(dimensions: Sequence[Dimension], seconds: range) -> list[int]:
     instants = [np.array([seconds.start])]
-    for dimension in dimensions:
-        if isinstance(dimension, Step):
-            instants.append(dimension.starts)
-        elif isinstance(dimension, ClockPart):
-            instants.append(np.arange(seconds.start // _QUARTER + 1, -(-seconds.stop // _QUARTER)) * _QUARTER)
+    instants += [dimension.starts for dimension in dimensions if isinstance(dimension, Step)]
     found = np.unique(np.concatenate(instants))
-    return found[(found >= seconds.start) & (found < seconds.stop)]
+    return found[(found >= seconds.start) & (found < seconds.stop)].tolist()
 
 
 def _instant(second: int) -> datetime:
