@@ -40,7 +40,7 @@ def test_it_works(tmp_path: Path) -> None:
         serve.url()
         url = Embedded(data_dir).url
         with psycopg.connect(url, autocommit=True) as connection:
-            space_id = insert_space(connection, name="Shop")
+            space_id = insert_space(connection, name="Shop", created_at="2026-01-01")
             add_channel(url, space_id, slack.url)
             with psycopg.connect(url) as standing:
                 # The row is rejected, which the worker cannot write down, and waits.

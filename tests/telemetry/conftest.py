@@ -30,6 +30,9 @@ TELEMETRY = {
     "OTEL_METRIC_EXPORT_INTERVAL": "500", "OTEL_BSP_SCHEDULE_DELAY": "200",
     "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
 }  # fmt: skip
+AGE = "UPDATE spaces SET created_at = now() - interval '1 hour' WHERE id = %(space_id)s"
+"""New Spaces are not checked for alerts yet."""
+WATCHED = "SELECT FROM alert_watches WHERE space_id = %(space_id)s"
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,15 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         database = database_url(Settings(data_dir=data_dir))
         with psycopg.connect(database, autocommit=True) as connection:
             stage = make_stage(connection)
+            space = {"space_id": stage.space_id}
+            connection.execute(AGE, space)
             headers = {"Authorization": f"Bearer {stage.key}"}
             url = running.base_url + API
             with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
                 _work(client)
             with connect(running, connection, stage.space_id) as assistant:
                 _ask(assistant)
+            wait_until(lambda: connection.execute(WATCHED, space).fetchone() is not None)
         wait_until(lambda: len(collected.named("POST /mcp/{space_id}/public-api")) == 2)
         metrics = httpx.get(f"{running.base_url}/metrics", timeout=PATIENCE_SECONDS).text
         code = serve.stop()

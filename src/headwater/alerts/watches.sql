@@ -1,8 +1,10 @@
 -- name: due
+-- A new Space has a minute without the process that checks it: there is nothing to compare it with.
 SELECT s.id
 FROM spaces s
 LEFT JOIN alert_watches w ON w.space_id = s.id
-WHERE w.space_id IS NULL OR (w.next_at <= %(now)s AND coalesce(w.leased_until < %(now)s, true))
+WHERE (w.space_id IS NULL AND s.created_at < %(now)s - interval '1 minute')
+   OR (w.next_at <= %(now)s AND coalesce(w.leased_until < %(now)s, true))
 ORDER BY w.next_at NULLS FIRST, s.id
 LIMIT %(most)s;
 
