@@ -2116,7 +2116,7 @@ export type CreateWatchedFileBody = {
   name?: string;
   /** An address that begins with https, s3, gs, az or file. {date} in its path is yesterday. */
   address: string;
-  /** How the file is read, as for an import over the API. All settings; omitted ones get their defaults. */
+  /** How to read the file, with the settings of an import over the API. An omitted setting has its default. */
   settings?: Settings;
   /** Changed secrets; null removes one. Never returned. */
   secrets?: Secrets;
@@ -2127,7 +2127,7 @@ export type UpdateWatchedFileBody = {
   name?: string;
   /** An address that begins with https, s3, gs, az or file. {date} in its path is yesterday. */
   address?: string;
-  /** How the file is read, as for an import over the API. All settings; omitted ones get their defaults. */
+  /** How to read the file, with the settings of an import over the API. An omitted setting has its default. */
   settings?: Settings;
   /** Changed secrets; null removes one. Never returned. */
   secrets?: Secrets;

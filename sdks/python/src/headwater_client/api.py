@@ -2459,7 +2459,7 @@ class CreateWatchedFileBody(TypedDict):
     address: str
     """An address that begins with https, s3, gs, az or file. {date} in its path is yesterday."""
     settings: NotRequired[Settings]
-    """How the file is read, as for an import over the API. All settings; omitted ones get their defaults."""
+    """How to read the file, with the settings of an import over the API. An omitted setting has its default."""
     secrets: NotRequired[Secrets]
     """Changed secrets; null removes one. Never returned."""
 
@@ -2470,7 +2470,7 @@ class UpdateWatchedFileBody(TypedDict):
     address: NotRequired[str]
     """An address that begins with https, s3, gs, az or file. {date} in its path is yesterday."""
     settings: NotRequired[Settings]
-    """How the file is read, as for an import over the API. All settings; omitted ones get their defaults."""
+    """How to read the file, with the settings of an import over the API. An omitted setting has its default."""
     secrets: NotRequired[Secrets]
     """Changed secrets; null removes one. Never returned."""
 
