@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -217,7 +218,7 @@ def test_a_confirmation_is_for_what_was_shown(
     refused("x")
     with connect(server, connection, stage.space_id) as colleague:
         refused(value, by=colleague)
-    monkeypatch.setattr(confirmation.time, "time", lambda: int(seconds))
+    monkeypatch.setattr(confirmation, "time", SimpleNamespace(time=lambda: int(seconds)))
     refused(value)
     monkeypatch.undo()
     assistant.call("update_event_amount", event_id=event_id, amount=11)

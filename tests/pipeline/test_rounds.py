@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import psycopg
 import pytest
 
@@ -84,7 +86,7 @@ def test_a_worker_that_leaves_goes_on_elsewhere(
 
     way = Rounds(Ended().append)
     way.poll(connection)
-    monkeypatch.setattr(rounds.random, "randrange", draw)
+    monkeypatch.setattr(rounds, "random", SimpleNamespace(randrange=draw))
     way.jump()
     assert places(stages, way.poll(connection)) == expected
     assert ends == [stages[-1].space_id + 1]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -97,7 +98,7 @@ class TestExpiry:
         end = stored.expires_at.timestamp()
         monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 10_000.0)
         moments = [end - 1e-6, end]
-        monkeypatch.setattr(access.time, "time", lambda: moments.pop(0))
+        monkeypatch.setattr(access, "time", SimpleNamespace(time=lambda: moments.pop(0)))
         (caller,) = ask(database_url, key, request("127.0.0.1"))
         assert caller.key_id == stored.id
         with pytest.raises(Unauthorized, match="has expired"):
