@@ -101,7 +101,7 @@ def test_the_deadline_is_for_everything(step: fake.Step) -> None:
         began = time.monotonic()
         with pytest.raises(TimedOut, match=r"127\.0\.0\.1 did not answer in time\."):
             post(f"{platform.url}/", seconds=0.3)
-        assert 0.3 <= time.monotonic() - began < 10
+        assert 0.3 <= time.monotonic() - began < 1.3
 
 
 def test_the_deadline_is_for_the_name_server_too() -> None:

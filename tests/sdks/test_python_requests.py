@@ -170,14 +170,14 @@ def test_a_hanging_service_fails_in_time(call: Call, hanging: str) -> None:
     began = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="POST /events/track: "):
         call("track", EVENT, url=hanging, timeout=0.3)
-    assert 0.25 < time.monotonic() - began < 10
+    assert 0.25 < time.monotonic() - began < 3
 
 
 def test_a_service_that_is_down_fails_after_two_retries(call: Call, refusing: str) -> None:
     began = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="ConnectError"):
         call("track", EVENT, url=refusing, backoff=0.1)
-    assert 0.1 < time.monotonic() - began < 10
+    assert 0.1 < time.monotonic() - began < 3
 
 
 def test_a_response_that_trickles_is_too_late(call: Call) -> None:
@@ -209,7 +209,7 @@ def test_one_call_may_have_other_limits(hanging: str) -> None:
         began = time.monotonic()
         with pytest.raises(ConnectionFailedError):
             client.with_options(timeout=0.2).list_destinations()
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 3
 
 
 def test_a_redirect_is_not_followed(call: Call) -> None:
