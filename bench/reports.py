@@ -1,5 +1,5 @@
 """Reports over HTTP at a size of Space, one event in a hundred pending, beside DuckDB on the same
-rows; and what the segments cost that they are made of.
+rows; and the cost of building the segments that reports read.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import psycopg
 
 from headwater.cli.service.watcher import NICENESS
 from tests.support.processes import environment
+from tests.support.spaces import backdate_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 LOOKED_AT = "SELECT FROM alert_watches WHERE space_id = %s"
@@ -21,7 +22,7 @@ def test_it_works(database_url: str, connection: psycopg.Connection, space_id: i
         HEADWATER_DATABASE_URL=database_url, HEADWATER_SECRET_KEY="x" * 32,
         HEADWATER_DATA_DIR=str(tmp_path),
     )  # fmt: skip
-    connection.execute("UPDATE spaces SET created_at = now() - interval '1 hour' WHERE id = %s", (space_id,))
+    backdate_space(connection, space_id)
     process = subprocess.Popen([sys.executable, "-m", "headwater", "watcher"], env=variables)
     try:
         wait_until(lambda: connection.execute(LOOKED_AT, (space_id,)).fetchone() is not None)

@@ -20,6 +20,7 @@ from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.installations import install
 from tests.support.processes import Serve
+from tests.support.spaces import backdate_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -30,8 +31,6 @@ TELEMETRY = {
     "OTEL_METRIC_EXPORT_INTERVAL": "500", "OTEL_BSP_SCHEDULE_DELAY": "200",
     "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
 }  # fmt: skip
-AGE = "UPDATE spaces SET created_at = now() - interval '1 hour' WHERE id = %(space_id)s"
-"""New Spaces are not checked for alerts yet."""
 WATCHED = "SELECT FROM alert_watches WHERE space_id = %(space_id)s"
 
 
@@ -65,7 +64,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         with psycopg.connect(database, autocommit=True) as connection:
             stage = make_stage(connection)
             space = {"space_id": stage.space_id}
-            connection.execute(AGE, space)
+            backdate_space(connection, stage.space_id)
             headers = {"Authorization": f"Bearer {stage.key}"}
             url = running.base_url + API
             with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:

@@ -159,7 +159,7 @@ def _build_day(connection: Connection[Any], space_id: int, date: date) -> BuildR
 
 def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
     """Select the events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of change;
-    `parts` has each segment's events, of which only changed ones matter.
+    `parts` has each segment's events, or only its changed ones.
     """
     changed = np.unique(event_ids)
     waiting = {value: np.sort(ids[are_among(changed, ids)]) for value, ids in parts.items()}
@@ -179,7 +179,7 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
 
 
 class _DayParts(Struct, frozen=True):
-    """The segments of a day. Not their events, of which a day may have millions."""
+    """The segments of a day, without their events: a day may have millions."""
 
     sizes: list[int]
     """Each one's number of events."""

@@ -74,8 +74,8 @@ def read_new(members: Mapping[str, Any], *, allows_files: bool) -> WatchedFileVa
 def read_change(
     members: Mapping[str, Any], current: WatchedFileValues, *, allows_files: bool
 ) -> WatchedFileValues:
-    """Return the changed values. A secret is kept only for the same host, so that nobody can have it sent
-    elsewhere. Raises Invalid naming every wrong field.
+    """Return the changed values. A secret is kept only for the same host: another host must not receive it.
+    Raises Invalid naming every wrong field.
     """
     if not any(name in members for name in FIELDS):
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
@@ -165,7 +165,7 @@ def _default_name(address: WatchedAddress | None) -> str:
 
 
 def list_settings(kind: str) -> list[Parameter[Any] | ListParameter[Any]]:
-    """Return the settings of a kind of import, in the order in which people need them."""
+    """Return the settings of a kind of import, the most needed first."""
     return [REGION, *(parameter for parameter in list_parameters(kind) if parameter.name != NAME.name)]
 
 

@@ -42,7 +42,7 @@ SELECT coalesce(array_agg(g.id ORDER BY g.id), '{}') FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.by_hit;
 
 -- name: visit_facts
--- Page views by bots, and the time before which retention deletes visits of all or of some people.
+-- Page views by bots, and the start of what is left after retention has deleted visits of all or some people.
 SELECT coalesce(sum(b.views), 0)::bigint,
        greatest((SELECT k.forgotten_before FROM page_view_upkeep k WHERE k.space_id = %(space_id)s),
                 (SELECT p.deleted_before FROM retention_passes p
