@@ -12,16 +12,16 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.account_settings import (
+    ACCOUNT_FIELDS,
     LONGEST_NAME,
-    read_name,
+    read_account,
     read_object_of,
-    read_secrets,
     read_settings,
     refuse_unknown,
 )
 from headwater.http.inputs.fields import UNPRINTABLE
 
-FIELDS = ("name", "settings", "secrets", "event_names", "all_events")
+FIELDS = (*ACCOUNT_FIELDS, "event_names", "all_events")
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,7 @@ def _read(
     platform: Platform, members: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool
 ) -> DestinationChange:
     errors = Errors()
-    values: dict[str, Any] = {}
-    if "name" in members:
-        values["name"] = read_name(members["name"], errors)
-    if "settings" in members:
-        settings = read_object_of("settings", members["settings"], errors)
-        values["settings"] = read_settings(platform, settings, errors, as_text=as_text)
-    if "secrets" in members:
-        secrets = read_object_of("secrets", members["secrets"], errors)
-        values["secrets"] = read_secrets(platform, secrets, current_secrets, errors)
+    values = read_account(platform, members, current_secrets, errors, as_text=as_text)
     if "event_names" in members:
         names = read_object_of("event_names", members["event_names"], errors)
         values["event_names"] = _read_event_names(platform, names, errors)

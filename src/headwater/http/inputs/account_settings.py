@@ -59,6 +59,30 @@ PointVersion = Annotated[str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be 
 TokenUrl = Annotated[str, URL] | None
 
 
+ACCOUNT_FIELDS = ("name", "settings", "secrets")
+
+
+def read_account(
+    kind: AccountKind,
+    members: Mapping[str, Any],
+    current_secrets: Mapping[str, str],
+    errors: Errors,
+    *,
+    as_text: bool,
+) -> dict[str, Any]:
+    """Return those of the account's fields that are given, in their final form."""
+    values: dict[str, Any] = {}
+    if "name" in members:
+        values["name"] = read_name(members["name"], errors)
+    if "settings" in members:
+        settings = read_object_of("settings", members["settings"], errors)
+        values["settings"] = read_settings(kind, settings, errors, as_text=as_text)
+    if "secrets" in members:
+        secrets = read_object_of("secrets", members["secrets"], errors)
+        values["secrets"] = read_secrets(kind, secrets, current_secrets, errors)
+    return values
+
+
 def read_name(value: object, errors: Errors) -> str:
     name = value.strip() if isinstance(value, str) else ""
     if not name or len(name) > LONGEST_NAME or UNPRINTABLE.search(name):

@@ -8,11 +8,10 @@ from typing import Any
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.account_settings import (
+    ACCOUNT_FIELDS,
     LONGEST_NAME,
-    read_name,
-    read_object_of,
+    read_account,
     read_secrets,
-    read_settings,
     secrets_schema,
     settings_schema,
 )
@@ -20,8 +19,6 @@ from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.openapi import Schema, body
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import SpendPlatform
-
-FIELDS = ("name", "settings", "secrets")
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def read_new(
     """
     platform = find_platform(members.get("platform"))
     values: dict[str, Any] = {"name": platform.title, "settings": {}, "secrets": {}}
-    values |= {name: members[name] for name in FIELDS if name in members}
+    values |= {name: members[name] for name in ACCOUNT_FIELDS if name in members}
     usable = {name: text for name, text in (borrowed or {}).items() if name in platform.secrets}
     is_lent = False
     if usable and isinstance(values["secrets"], dict):
@@ -87,9 +84,9 @@ def read_change(
     as_text: bool = False,
 ) -> ConnectionChange:
     """Raise Invalid for bad input."""
-    values = {name: members[name] for name in FIELDS if name in members}
+    values = {name: members[name] for name in ACCOUNT_FIELDS if name in members}
     if not values:
-        raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
+        raise Invalid.of("body", f"must have at least one of {', '.join(ACCOUNT_FIELDS)}.")
     return _read(platform, values, current_secrets, as_text=as_text)
 
 
@@ -97,15 +94,7 @@ def _read(
     platform: SpendPlatform, members: Mapping[str, Any], current: Mapping[str, str], *, as_text: bool
 ) -> ConnectionChange:
     errors = Errors()
-    values: dict[str, Any] = {}
-    if "name" in members:
-        values["name"] = read_name(members["name"], errors)
-    if "settings" in members:
-        settings = read_object_of("settings", members["settings"], errors)
-        values["settings"] = read_settings(platform, settings, errors, as_text=as_text)
-    if "secrets" in members:
-        secrets = read_object_of("secrets", members["secrets"], errors)
-        values["secrets"] = read_secrets(platform, secrets, current, errors)
+    values = read_account(platform, members, current, errors, as_text=as_text)
     if errors:
         raise Invalid(errors)
     return ConnectionChange(**values)
