@@ -1,0 +1,32 @@
+"""Anyone with a site key can send any names, so only so many are counted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from headwater.database.pool import Database
+from headwater.intake.protocols import ignored
+from headwater.intake.protocols.ignored import IgnoredNames, IgnoredReason, list_ignored
+
+
+def test_it_works(database_url: str, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where counts are full, their names go on being counted and others are dropped until all are written."""
+    monkeypatch.setattr(ignored, "MOST_COUNTS", 4)
+
+    async def count() -> dict[str, int]:
+        database = Database(database_url, 1)
+        await database.open()
+        try:
+            names = IgnoredNames(database)
+            for written_together in ("abcdefaf", "f"):
+                for name in written_together:
+                    names.note(space_id, name, IgnoredReason.UNKNOWN_EVENT)
+                await names.write()
+            async with database.connection() as connection:
+                return {found.name: found.times for found in await list_ignored(connection, space_id)}
+        finally:
+            await database.close()
+
+    assert asyncio.run(count()) == {"a": 2, "b": 1, "c": 1, "d": 1, "f": 1}
