@@ -52,6 +52,12 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             f"{EVENTS / copying:,.0f}", f"{copying / seconds:.2f}")  # fmt: skip
 
 
+STORED_COLUMNS = """
+SELECT a.attname FROM pg_attribute a
+WHERE a.attrelid = %(table)s::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+ORDER BY a.attnum
+"""
+
 Run = tuple[float, float, float, float]
 """Seconds to process rows, of computing by the worker and by its PostgreSQL, and to copy what was
 stored.
@@ -116,11 +122,13 @@ def copy_rows(connection: psycopg.Connection, table: str, space_id: int) -> floa
     """Seconds to COPY the Space's rows of `table` into an empty table with the same indexes."""
     name, twin = sql.Identifier(table), sql.Identifier(f"bench_{table}")
     connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(twin, name))
-    out = sql.SQL("COPY (SELECT * FROM {} WHERE space_id = {}) TO STDOUT (FORMAT binary)")
-    with connection.cursor() as cursor, cursor.copy(out.format(name, space_id)) as copy:
+    stored = [sql.Identifier(column) for (column,) in connection.execute(STORED_COLUMNS, {"table": table})]
+    columns = sql.SQL(", ").join(stored)
+    out = sql.SQL("COPY (SELECT {} FROM {} WHERE space_id = {}) TO STDOUT (FORMAT binary)")
+    with connection.cursor() as cursor, cursor.copy(out.format(columns, name, space_id)) as copy:
         rows = b"".join(bytes(block) for block in copy)
     started = time.perf_counter()
-    into = sql.SQL("COPY {} FROM STDIN (FORMAT binary)").format(twin)
+    into = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(twin, columns)
     with connection.cursor() as cursor, cursor.copy(into) as copy:
         copy.write(rows)
     seconds = time.perf_counter() - started
