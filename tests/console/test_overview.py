@@ -61,6 +61,23 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     assert sum(map(float, page.chart)) == 200.5
 
 
+@pytest.mark.parametrize("query", ["", "period=last+90+days", "date_basis=touch"])
+@pytest.mark.parametrize("of_last_day", [0, 2, 5, 7])
+def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: int, query: str) -> None:
+    """The five newest, whether the last day has them or earlier days do."""
+    now = datetime.now(UTC)
+    ages = [timedelta(hours=1 + number) for number in range(of_last_day)]
+    ages += [timedelta(days=2, hours=number) for number in range(9 - of_last_day)]
+    for number, age in enumerate(ages):
+        contact = stage.contact()
+        stage.touchpoint(contact, "email", occurred_at=now - age - timedelta(minutes=1))
+        stage.event(contact, event_time=now - age, amount="10", order_id=f"order-{number}")
+    page = Overview(owner, space_id, query)
+    latest = page.html.partition('<ul class="latest">')[2].partition("</ul>")[0]
+    assert re.findall(r"order-\d+", latest) == [f"order-{number}" for number in range(5)]
+    assert latest.count("E-mail") == 5
+
+
 @pytest.mark.parametrize(
     ("tile", "total"), [("orders", 3), ("spend", 75), ("unseen", 1), ("visits", 0), ("no such tile", 120)]
 )

@@ -23,7 +23,7 @@ from headwater.console.report_pages.bar import conversion_title, read_bar
 from headwater.console.report_pages.basis import choose_basis, conversions_title, is_space_empty
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
-from headwater.console.report_pages.events import EventList, EventLister, ListChoices
+from headwater.console.report_pages.events import EventLister, ListChoices
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
 from headwater.console.report_pages.view import ReportView
@@ -31,6 +31,7 @@ from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import MOST_ROWS, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.reports.questions.credit_rows import EventCredit
 from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
@@ -52,7 +53,7 @@ class Overview(Struct, frozen=True):
     chart: OverviewChart
     table: Table
     notes: ChartNotes
-    latest: EventList | None
+    latest: Sequence[EventCredit] | None
     """None on a shared page: orders belong to people."""
     changes: tuple[str, ...]
     """What changed, in sentences; empty without a comparison."""
@@ -176,11 +177,11 @@ class OverviewLoader:
         first, last = report.span.start.date(), report.span.end.date()
         return await read_chart_notes(connection, self._page.space.id, first, last, steps.keys)
 
-    async def _list_latest(self, connection: AsyncConnection) -> EventList | None:
+    async def _list_latest(self, connection: AsyncConnection) -> Sequence[EventCredit] | None:
         if self._page.shared is not None:
             return None
         lister = EventLister(self._page, ListChoices(), per_page=str(LATEST_ORDERS))
-        return await lister.read(connection)
+        return await lister.read_latest(connection)
 
     def _make_steps(self, query: ReportQuery) -> TimeSteps:
         span = DateTimeSpan(query.start, query.end)

@@ -5,8 +5,8 @@ equal the figure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from msgspec import Struct
@@ -32,15 +32,17 @@ from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.parameters import Query
 from headwater.people.contacts.lookup import fetch_addresses
 from headwater.reports.query import MOST_ROWS, Measure
-from headwater.reports.questions.credit_rows import CreditFilter
+from headwater.reports.questions.credit_rows import CreditFilter, EventCredit
 from headwater.reports.questions.credits import (
     CreditList,
+    CreditsQuery,
     credit_cursors,
     credits_csv,
     query_credits,
     read_credits_query,
 )
 from headwater.sources.titles import format_title
+from headwater.spaces.models import Space
 
 CREDITS = {
     CreditFilter.ALL: "all events",
@@ -98,18 +100,43 @@ class EventLister:
 
     async def read(self, connection: AsyncConnection) -> EventList:
         """Load the content. Raise Invalid and ReportTooLarge."""
-        space = self._page.space
-        query = read_credits_query(self._query, space, self._cursors, datetime.now(UTC))
-        page = await query_credits(connection, space.id, query)
+        space_id = self._page.space.id
+        page = await query_credits(connection, space_id, self._read_query(datetime.now(UTC)))
         nameless = {row.contact_id for row in page.rows if row.contact_name is None}
-        addresses = await fetch_addresses(connection, space.id, nameless)
+        addresses = await fetch_addresses(connection, space_id, nameless)
         return EventList(page, addresses, self.link(page.previous), self.link(page.next))
+
+    async def read_latest(self, connection: AsyncConnection) -> Sequence[EventCredit]:
+        """Load the first page's rows, from the last day if it has enough: totals need the whole period. Raise
+        Invalid and ReportTooLarge.
+        """
+        space, current_time = self._page.space, datetime.now(UTC)
+        query = self._read_query(current_time)
+        for listed in (_narrow_to_last_day(query, space, current_time), query):
+            rows = (await query_credits(connection, space.id, listed)).rows
+            if len(rows) == query.per_page or listed == query:
+                break
+        return rows
+
+    def _read_query(self, current_time: datetime) -> CreditsQuery:
+        return read_credits_query(self._query, self._page.space, self._cursors, current_time)
 
     def link(self, position: Position | None) -> str | None:
         if position is None:
             return None
         cursor = self._cursors.write(position)
         return self._page.view.link(self._page.path, **self._choices.pairs, cursor=cursor)
+
+
+def _narrow_to_last_day(query: CreditsQuery, space: Space, current_time: datetime) -> CreditsQuery:
+    """Return the query of the last 24 hours until now; unchanged if dated by touchpoints, whose order differs
+    from that of events.
+    """
+    figure = query.figure
+    if figure.of_touch_dates:
+        return query
+    end = min(figure.end, current_time.astimezone(space.zone).replace(tzinfo=None))
+    return replace(query, figure=replace(figure, start=max(figure.start, end - timedelta(days=1))))
 
 
 async def show_events(request: Request) -> Response:
