@@ -69,7 +69,7 @@ class PathReader:
         """With `by_company`, companies' paths are read from the tables, because a company's touch changes all
         its people's paths.
         """
-        self._connection, self._source, self._by_company = connection, source, by_company
+        self._connection, self._source, self.by_company = connection, source, by_company
         self._space_id = source.space_id
         always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
         self._columns = tuple(dict.fromkeys([*always, *columns]))
@@ -96,7 +96,7 @@ class PathReader:
             ],
             {day: make_pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
             frozenset(incomplete | await self._with_events(missing)),
-            has_versions=not self._by_company,
+            has_versions=not self.by_company,
         )
 
     async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Batch]:
@@ -107,7 +107,7 @@ class PathReader:
         damaged: set[date] = set()
         blocks = [block for block in scan.blocks() if not is_cached(block)]
         async for block, paths in self._blocks(scan, blocks, damaged):
-            if self._by_company:
+            if self.by_company:
                 event_ids.append(_find_company_events(paths))
             yield block, self._own(paths)
         event_ids.append(await self._list_ids(damaged | scan.unsegmented))
@@ -173,7 +173,7 @@ class PathReader:
             return []
 
     def _own(self, paths: PathData) -> PathData:
-        return paths.select(paths[Column.COMPANIES] == 0) if self._by_company else paths
+        return paths.select(paths[Column.COMPANIES] == 0) if self.by_company else paths
 
     async def _list_ids(self, days: Iterable[date]) -> IntArray:
         values = {"space_id": self._space_id, "days": sorted(days)}
@@ -186,7 +186,7 @@ class PathReader:
         """Return events' paths from the tables, with all columns. They must be few enough to read at once."""
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
-        query = live_paths(OF_IDS, by_company=self._by_company)
+        query = live_paths(OF_IDS, by_company=self.by_company)
         return assemble(await fetch_one(cursor, query, values))
 
     async def _read_pending(self, scan: ScanPlan, days: Sequence[date]) -> PathData:

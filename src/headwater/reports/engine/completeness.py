@@ -266,7 +266,8 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
     """A block's late events are cached until one of its paths changes."""
     starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
     paths = reader.path_reader(ArrivalDay.columns)
-    scan = await reader.plan_scan(paths, (starts[0].date(), starts[-1].date()))
+    last_day = (starts[-1] - timedelta(seconds=1)).date()
+    scan = await reader.plan_scan(paths, (starts[0].date(), last_day))
     keys = {
         block: None if block.version is None else (_LATE, starts, block.version)
         for block in scan.all_blocks()

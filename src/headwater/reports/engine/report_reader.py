@@ -118,6 +118,8 @@ class ReportReader:
         self._deadline = deadline
         self.first_orders: dict[Hashable, tuple[date, FirstOrders]] = {}
         """By scope, each with its last day."""
+        self._scans: dict[tuple[bool, date, date], ScanPlan] = {}
+        """A snapshot does not change."""
         self._patience = float("inf")
         """The statement timeout in seconds."""
 
@@ -215,7 +217,10 @@ class ReportReader:
             return ScanPlan.empty()
         first_day = max(days[0], first.astimezone(UTC).date())
         last_day = min(days[1], last.astimezone(UTC).date())
-        return await paths.plan_scan(first_day, last_day)
+        key = (paths.by_company, first_day, last_day)
+        if key not in self._scans:
+            self._scans[key] = await paths.plan_scan(first_day, last_day)
+        return self._scans[key]
 
     async def _process(
         self, batches: AsyncIterator[Batch], work: Callable[[Block, PathData], T]
