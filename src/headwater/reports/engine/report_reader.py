@@ -119,7 +119,7 @@ class ReportReader:
         self.first_orders: dict[Hashable, tuple[date, FirstOrders]] = {}
         """By scope, each with its last day."""
         self._scans: dict[tuple[bool, date, date], ScanPlan] = {}
-        """A snapshot does not change."""
+        """By the kind of paths and the days. They stay the same in one snapshot."""
         self._patience = float("inf")
         """The statement timeout in seconds."""
 
