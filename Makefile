@@ -23,7 +23,7 @@ demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 	$(BIN)/headwater demo $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests (ARGS="-k name"; quickly: ARGS='-m "not crash and not browser and not packaging and not sdks"')
-	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(STUCK) $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(STUCK) $(ARGS)
 
 # A test that hangs fails after ten minutes, with what every thread was doing, and the others go on.
 STUCK := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true --max-worker-restart 0

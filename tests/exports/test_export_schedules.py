@@ -226,6 +226,8 @@ def test_its_runs_are_no_exports_of_the_api(stage: Stage, exports: Exports) -> N
         ({"table": "events", "fields": ["nonsense"]}, "fields"),
         ({"table": "events", "fields": ["campaign_id"]}, "fields"),
         ({"table": "contacts", "include_trk_tokens": "often"}, "include_trk_tokens"),
+        ({"table": "events", "include_trk_tokens": True}, "include_trk_tokens"),
+        ({"table": "companies", "fields": ["amount"]}, "fields"),
         ({"table": "events", "format": "parquet", "compression": "gzip"}, "compression"),
     ],
 )

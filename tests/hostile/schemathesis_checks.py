@@ -68,6 +68,7 @@ UNSTATED = re.compile(
     r"|cannot be given with whole_range\."
     r"|cannot be gzip with parquet, which is compressed inside\."
     r"|is already used by another schedule\."
+    r"|is not part of an export of \w+\."
     r"|must not be in the future, or more than ten years back\."
     r"|must not be more than ten years later\."
     r"|must not contain NUL characters\."

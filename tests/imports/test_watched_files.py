@@ -169,6 +169,9 @@ def test_bad_input_names_its_field(members: dict[str, Any], field: str) -> None:
         read_new(members, allows_files=True)
     assert list(refused.value.errors) == [field] or field == "secrets.access_key_id"
     assert field in refused.value.errors
+    assert all(
+        rule.startswith(f"The {name} ") for name, rules in refused.value.errors.items() for rule in rules
+    )
 
 
 def test_local_files_need_the_operators_folder() -> None:

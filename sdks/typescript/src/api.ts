@@ -1893,7 +1893,7 @@ export type CreateSpendConnectionBody = {
   /** Changed secrets; null removes one. Never returned. */
   secrets?: Record<string, string | null>;
   /** A destination of the same platform that lends the missing secrets. */
-  destination_id?: number;
+  destination_id?: number | null;
 };
 
 export type UpdateSpendConnectionBody = {
@@ -2075,25 +2075,25 @@ export type WatchedFileList = {
 
 export type Settings = {
   /** The region of a bucket of S3. */
-  region?: string;
+  region?: string | null;
   /** `COLUMN:FIELD`, for a column whose name is not recognized. Without a field after the last colon, the column is ignored. */
-  columns?: Array<string>;
+  columns?: Array<string> | null;
   /** The name of all events, for a file without such a column. */
-  event_name?: EventName;
+  event_name?: EventName | null;
   /** The zone of times without an offset; by default the Space's. For spend, the zone of the ad account. */
-  timezone?: string;
+  timezone?: string | null;
   /** How numbers are written: `plain` (1234.50), `point` (1,234.50), `comma` (1.234,50). Detected unless ambiguous. */
-  decimals?: Decimals;
+  decimals?: Decimals | null;
   /** How days are written: `iso` (2026-12-31), `dmy` (31.12.2026 or 31/12/2026), `mdy` (12/31/2026, month first). Detected unless ambiguous. */
-  dates?: Dates;
+  dates?: Dates | null;
   /** The separator of cells. Detected by default. */
-  separator?: Separator;
+  separator?: Separator | null;
   /** The encoding of the file. Detected unless ambiguous. */
-  encoding?: Encoding;
+  encoding?: Encoding | null;
   /** The ad platform, for a file that does not name it. */
-  platform?: string;
+  platform?: string | null;
   /** The currency of amounts, for a file that does not name it. */
-  currency?: string;
+  currency?: string | null;
 };
 
 export type Secrets = {

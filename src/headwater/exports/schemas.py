@@ -5,7 +5,7 @@ from typing import Any
 
 from headwater.exports.kinds import KINDS, WHOLE_RANGE
 from headwater.http.inputs.parameters import ListParameter, Parameter
-from headwater.http.openapi import body
+from headwater.http.openapi import body, or_null
 
 
 def describe_body(kind: str) -> dict[str, Any]:
@@ -30,9 +30,5 @@ def describe_properties(parameters: Iterable[Parameter[Any] | ListParameter[Any]
 
 
 def _describe_parameter(parameter: dict[str, Any]) -> dict[str, Any]:
-    """Return a member's schema: null replaces an absent optional member."""
     schema: dict[str, Any] = parameter["schema"]
-    if parameter["required"]:
-        return schema
-    values = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return {**schema, **values, "type": [schema["type"], "null"]}
+    return schema if parameter["required"] else or_null(schema)

@@ -25,9 +25,17 @@ CONFLICT = 409
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
+
+
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 MOMENT: Schema = {"type": "string", "format": "date-time"}
+
+
+def or_null(schema: Schema) -> Schema:
+    """Return the schema of an optional member, which null leaves out."""
+    values: Schema = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, **values, "type": [schema["type"], "null"]}
 
 
 def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:

@@ -2233,7 +2233,7 @@ class CreateSpendConnectionBody(TypedDict):
     """All settings; omitted ones get their defaults."""
     secrets: NotRequired[dict[str, str | None]]
     """Changed secrets; null removes one. Never returned."""
-    destination_id: NotRequired[int]
+    destination_id: NotRequired[int | None]
     """A destination of the same platform that lends the missing secrets."""
 
 
@@ -2416,25 +2416,25 @@ class WatchedFileList(TypedDict):
 
 
 class Settings(TypedDict):
-    region: NotRequired[str]
+    region: NotRequired[str | None]
     """The region of a bucket of S3."""
-    columns: NotRequired[list[str]]
+    columns: NotRequired[list[str] | None]
     """`COLUMN:FIELD`, for a column whose name is not recognized. Without a field after the last colon, the column is ignored."""
-    event_name: NotRequired[EventName]
+    event_name: NotRequired[EventName | None]
     """The name of all events, for a file without such a column."""
-    timezone: NotRequired[str]
+    timezone: NotRequired[str | None]
     """The zone of times without an offset; by default the Space's. For spend, the zone of the ad account."""
-    decimals: NotRequired[Literal["plain", "point", "comma"]]
+    decimals: NotRequired[Literal["plain", "point", "comma"] | None]
     """How numbers are written: `plain` (1234.50), `point` (1,234.50), `comma` (1.234,50). Detected unless ambiguous."""
-    dates: NotRequired[Literal["iso", "dmy", "mdy"]]
+    dates: NotRequired[Literal["iso", "dmy", "mdy"] | None]
     """How days are written: `iso` (2026-12-31), `dmy` (31.12.2026 or 31/12/2026), `mdy` (12/31/2026, month first). Detected unless ambiguous."""
-    separator: NotRequired[Literal["comma", "semicolon", "tab", "bar"]]
+    separator: NotRequired[Literal["comma", "semicolon", "tab", "bar"] | None]
     """The separator of cells. Detected by default."""
-    encoding: NotRequired[Encoding]
+    encoding: NotRequired[Encoding | None]
     """The encoding of the file. Detected unless ambiguous."""
-    platform: NotRequired[str]
+    platform: NotRequired[str | None]
     """The ad platform, for a file that does not name it."""
-    currency: NotRequired[str]
+    currency: NotRequired[str | None]
     """The currency of amounts, for a file that does not name it."""
 
 

@@ -19,7 +19,7 @@ from headwater.http.inputs.account_settings import (
 )
 from headwater.http.inputs.fields import text_up_to, word_of
 from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
-from headwater.http.openapi import Schema, body
+from headwater.http.openapi import Schema, body, or_null
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.parameters import NAME, ImportRequest, list_parameters, read_request
 from headwater.intake.watched.addresses import ADDRESS_KINDS, LONGEST_ADDRESS, WatchedAddress, read_address
@@ -136,7 +136,10 @@ def _read_settings(kind: str, value: object, errors: Errors) -> dict[str, Any]:
     try:
         read_file_settings(kind, settings)
     except Invalid as invalid:
-        errors.update({f"settings.{name}": rules for name, rules in invalid.errors.items()})
+        for name, rules in invalid.errors.items():
+            errors[f"settings.{name}"] = [
+                rule.replace(f"The {name} ", f"The settings.{name} ", 1) for rule in rules
+            ]
     return settings
 
 
@@ -176,7 +179,7 @@ def describe_setting(parameter: Parameter[Any] | ListParameter[Any]) -> Schema:
 
 def _describe_settings() -> Schema:
     parameters = {parameter.name: parameter for kind in KINDS for parameter in list_settings(kind)}
-    properties = {name: describe_setting(parameter) for name, parameter in parameters.items()}
+    properties = {name: or_null(describe_setting(parameter)) for name, parameter in parameters.items()}
     return {
         "type": "object",
         "description": "How to read the file, with the settings of an import over the API. An omitted "

@@ -16,7 +16,7 @@ from headwater.http.inputs.account_settings import (
     settings_schema,
 )
 from headwater.http.inputs.path_parameters import INTEGER_ID
-from headwater.http.openapi import Schema, body
+from headwater.http.openapi import Schema, body, or_null
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import SpendPlatform
 
@@ -136,7 +136,7 @@ def describe_creation() -> Schema:
                 "platform": {"type": "string", "enum": list(platforms)},
                 **_CHANGEABLE,
                 "destination_id": {
-                    **INTEGER_ID,
+                    **or_null(INTEGER_ID),
                     "description": "A destination of the same platform that lends the missing secrets.",
                 },
             },
