@@ -214,6 +214,17 @@ def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
     assert first.evaluate("(row) => row.getBoundingClientRect().bottom") <= DESKTOP[1]
 
 
+def test_the_chart_says_its_period_on_a_phone(open_shop: Callable[..., Visit]) -> None:
+    """In lines as wide as the card, not in a column of single words."""
+    page = open_shop(PHONE).page
+    card = page.locator("section.card", has=page.locator("#chart"))
+    about = card.locator(".headed > .about").bounding_box()
+    whole = card.bounding_box()
+    assert about is not None
+    assert whole is not None
+    assert about["width"] > 0.8 * whole["width"]
+
+
 def test_filters_on_a_phone(open_shop: Callable[..., Visit]) -> None:
     """The row of filters opens below one button, and each menu fits into the window."""
     one = open_shop(PHONE)
