@@ -129,8 +129,8 @@ class EventLister:
 
 
 def _narrow_to_last_day(query: CreditsQuery, space: Space, current_time: datetime) -> CreditsQuery:
-    """Return the query of the last 24 hours until now; unchanged if dated by touchpoints, whose order differs
-    from that of events.
+    """Return the query of the last 24 hours until now. A query by touch date stays as it is: its newest
+    events may have earlier touchpoints.
     """
     figure = query.figure
     if figure.of_touch_dates:

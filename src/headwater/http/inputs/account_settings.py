@@ -70,7 +70,7 @@ def read_account(
     *,
     as_text: bool,
 ) -> dict[str, Any]:
-    """Return those of the account's fields that are given, in their final form."""
+    """Return the given ACCOUNT_FIELDS, checked and with defaults."""
     values: dict[str, Any] = {}
     if "name" in members:
         values["name"] = read_name(members["name"], errors)

@@ -19,7 +19,7 @@ from headwater.http.inputs.account_settings import (
 )
 from headwater.http.inputs.fields import text_up_to, word_of
 from headwater.http.inputs.parameters import JsonInput, ListParameter, Parameter
-from headwater.http.openapi import Schema, body, or_null
+from headwater.http.openapi import TEXT_OR_NULL, Schema, body, or_null
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.parameters import NAME, ImportRequest, list_parameters, read_request
 from headwater.intake.watched.addresses import ADDRESS_KINDS, LONGEST_ADDRESS, WatchedAddress, read_address
@@ -190,11 +190,10 @@ def _describe_settings() -> Schema:
 
 def _describe_secrets() -> Schema:
     secrets = {name: text for kind in ADDRESS_KINDS.values() for name, text in kind.secrets.items()}
-    text: Schema = {"type": ["string", "null"]}
     return {
         "type": "object",
         "description": "Changed secrets; null removes one. Never returned.",
-        "properties": {name: {**text, "description": about} for name, about in secrets.items()},
+        "properties": {name: {**TEXT_OR_NULL, "description": about} for name, about in secrets.items()},
     }
 
 

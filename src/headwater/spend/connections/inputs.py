@@ -16,7 +16,7 @@ from headwater.http.inputs.account_settings import (
     settings_schema,
 )
 from headwater.http.inputs.path_parameters import INTEGER_ID
-from headwater.http.openapi import Schema, body, or_null
+from headwater.http.openapi import TEXT_OR_NULL, Schema, body, or_null
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import SpendPlatform
 
@@ -44,7 +44,7 @@ def find_platform(name: object) -> SpendPlatform:
 def read_new(
     members: Mapping[str, Any], borrowed: Mapping[str, str] | None = None, *, as_text: bool = False
 ) -> tuple[SpendPlatform, ConnectionChange]:
-    """Take missing secrets from `borrowed`, those of a destination; convert typed values with `as_text`.
+    """Take missing secrets from `borrowed`, which a destination lends; convert typed values with `as_text`.
     Raises Invalid.
     """
     platform = find_platform(members.get("platform"))
@@ -112,7 +112,7 @@ _CHANGEABLE: dict[str, Schema] = {
     "secrets": {
         **_OBJECT,
         "description": "Changed secrets; null removes one. Never returned.",
-        "additionalProperties": {"type": ["string", "null"]},
+        "additionalProperties": TEXT_OR_NULL,
     },
 }
 BODY_OF_CHANGE: Schema = body(
