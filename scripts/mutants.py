@@ -1,10 +1,9 @@
 """Draws faults over the source and counts how many the tests notice: `make mutants`.
 
-Each fault is tried in a copy of the tree: first with the tests that import its module or are in the folder
-of its package, then with those of the packages around it and of those that import it, at most
-MAX_FILES. The first that fails must pass without the fault, or nothing was noticed. Slow tests (browser,
-crash, packaging, SDKs) are left out, so the share is a lower bound. A survivor needs a test, or a line with
-its reason in tests/equivalent_faults.txt.
+All tests run once, in a copy of the tree, to see which of them reach the place of each fault. Then each
+fault is tried with these: first those whose names are nearest to its module's, at most MAX_FILES. The first
+that fails must pass without the fault, or nothing was noticed. A survivor needs a test, or a line with its
+reason in tests/equivalent_faults.txt.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -20,11 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from scripts.mutation import Fault, draw_faults
-from tests.support.distribution import MARKS
+from scripts.reach import find_reaching
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "headwater"
@@ -33,16 +33,21 @@ LEAST_CAUGHT = 0.9
 DEADLINE = 600.0
 """Seconds in which the tests of a step must end; a fault that hangs them is noticed."""
 MAX_FILES = 60
-"""Test files to run for a fault that the tests of its own module do not notice."""
+"""Test files to run for a fault that the nearest do not notice."""
+NEAR_FILES = 6
+"""So many end sooner in one process, because every process starts a database."""
 WORKERS = ("--numprocesses", "2")
-MIN_FILES_TO_SHARE = 6
-"""Fewer files end sooner in one process, because every process starts a database."""
 CACHE = ("-o", f"cache_dir={ROOT / '.pytest_cache'}")
 """Packages of Node are kept there, which some tests need."""
-SLOW = tuple(folder for folders in MARKS.values() for folder in folders)
+ALL_TESTS = (
+    "pytest", "-q", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder",
+    "--show-capture=no", "--tb=no", "-r", "N", *CACHE,
+)  # fmt: skip
 SPARED = ("__main__.py", "demo/")
 """What is shown to people and decides nothing."""
 _TIMES = itertools.count(1)
+Tests = dict[str, list[str]]
+"""Tests to run by their file."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -62,7 +67,8 @@ def main(words: list[str] | None = None) -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         copy = copy_tree(Path(folder))
-        caught = sum(try_fault(copy, fault) for fault in counted)
+        reaching = find_reaching(copy, counted, ALL_TESTS)
+        caught = sum(map(partial(try_fault, copy), counted, reaching))
     share = caught / max(1, len(counted))
     sys.stdout.write(f"{caught} of {len(counted)} faults noticed: {share:.0%}\n")
     return 0 if share >= LEAST_CAUGHT else 1
@@ -101,22 +107,22 @@ def copy_tree(folder: Path) -> Path:
     return copy
 
 
-def try_fault(copy: Path, fault: Fault) -> bool:
-    """Return whether the tests notice a fault, and print it."""
+def try_fault(copy: Path, fault: Fault, reaching: Sequence[str]) -> bool:
+    """Return whether the tests that reach a fault notice it, and print it."""
     path = copy / "src" / "headwater" / fault.path
     sound = path.read_text(encoding="utf-8")
     began = time.monotonic()
     write(path, fault.written_into(sound))
     try:
-        runs = (find_failing(copy, tests) for tests in steps(copy, fault.path) if tests)
+        runs = (find_failing(copy, files) for files in steps(fault.path, reaching) if files)
         failing = next(filter(None, runs), [])
     except subprocess.TimeoutExpired:
         say("hangs", fault, time.monotonic() - began)
         return True
     finally:
         write(path, sound)
-    is_broken = bool(failing) and bool(find_failing(copy, failing))
-    result = "BROKEN" if is_broken else "noticed" if failing else "SURVIVED"
+    is_broken = bool(failing) and bool(find_failing(copy, {name: [name] for name in failing}))
+    result = "BROKEN" if is_broken else "noticed" if failing else "SURVIVED" if reaching else "UNREACHED"
     say(result, fault, time.monotonic() - began)
     if is_broken:
         sys.stdout.write(f"{'':17}also fails without the fault: {' '.join(failing)}\n")
@@ -130,55 +136,27 @@ def write(path: Path, text: str) -> None:
     os.utime(path, (changed, changed))
 
 
-def steps(copy: Path, path: str) -> Iterator[list[str]]:
-    """Yield the tests to run for a module, in steps, each without those of the steps before."""
-    texts = {
-        name: file.read_text(encoding="utf-8") for file in sorted((copy / "tests").rglob("test_*.py"))
-        if not (name := file.relative_to(copy).as_posix()).startswith(SLOW)
-    }  # fmt: skip
-    module = "headwater." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    packages = module.split(".")[-2:0:-1]
-    near = list(find_naming(texts, [module]) | find_beside(texts, packages[:1]))
-    yield near
-    rooms = [module.rpartition(".")[0], *rooms_importing(copy, module)]
-    far = find_beside(texts, packages[1:]) | find_naming(texts, rooms)
-    yield [name for name in far if name not in near][: MAX_FILES - len(near)]
-
-
-def find_naming(texts: dict[str, str], modules: list[str]) -> dict[str, None]:
-    """Return the test files that name a module, in the order of the modules."""
-    return dict.fromkeys(
-        name for module in modules if module != "headwater"
-        for name, text in texts.items() if re.search(rf"\b{re.escape(module)}\b", text)
-    )  # fmt: skip
-
-
-def find_beside(texts: dict[str, str], folders: list[str]) -> dict[str, None]:
-    """Return the test files of folders, in the order of the folders."""
-    return dict.fromkeys(
-        name for folder in folders for name in texts if name.startswith(f"tests/{folder}/")
-    )  # fmt: skip
-
-
-def rooms_importing(copy: Path, module: str) -> list[str]:
-    """Return the other packages that import a module."""
-    parent, _, name = module.rpartition(".")
-    named = re.compile(
-        rf"^from {re.escape(module)} |^from {re.escape(parent)} import .*\b{name}\b", re.MULTILINE
+def steps(path: str, reaching: Sequence[str]) -> Iterator[Tests]:
+    """Yield the tests to run for a module, in steps: by file, those first whose names share most words with
+    the module's path, and of these the files with the fewest tests.
+    """
+    files: Tests = {}
+    for name in reaching:
+        files.setdefault(name.partition("::")[0], []).append(name)
+    words = set(re.findall("[a-z]+", path))
+    order = sorted(
+        files, key=lambda name: (-len(words.intersection(re.findall("[a-z]+", name))), len(files[name]))
     )
-    source = copy / "src" / "headwater"
-    rooms = {
-        ".".join(("headwater", *path.relative_to(source).parent.parts))
-        for path in source.rglob("*.py") if named.search(path.read_text())
-    }  # fmt: skip
-    return sorted(rooms - {"headwater", parent})
+    for names in (order[:NEAR_FILES], order[NEAR_FILES:MAX_FILES]):
+        yield {name: files[name] for name in names}
 
 
-def find_failing(copy: Path, tests: list[str]) -> list[str]:
+def find_failing(copy: Path, files: Tests) -> list[str]:
     """Return the files of the first tests that fail, or all files where no test could run; raises
     TimeoutExpired when they do not end in time.
     """
-    workers = WORKERS if len(tests) >= MIN_FILES_TO_SHARE else ()
+    workers = WORKERS if len(files) > NEAR_FILES else ()
+    tests = [name for names in files.values() for name in names]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", *CACHE, *workers, *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
     ran = subprocess.run(
@@ -187,7 +165,7 @@ def find_failing(copy: Path, tests: list[str]) -> list[str]:
     if ran.returncode == 0:
         return []
     named = re.findall(r"^(?:FAILED|ERROR) (tests/[^: ]+)", ran.stdout, re.MULTILINE)
-    return list(dict.fromkeys(named)) or tests
+    return list(dict.fromkeys(named)) or list(files)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,11 @@ class Fault:
         """The fault by its module and text, which stay the same when lines move."""
         return f"{self.path}: {' '.join(self.was.split())} -> {' '.join(self.becomes.split())}"
 
+    @property
+    def is_statement(self) -> bool:
+        """Whether a whole statement is replaced, and not an expression within one."""
+        return self.becomes.startswith(("pass", "return "))
+
     def written_into(self, source: str) -> str:
         """Return the module with the fault."""
         data = source.encode()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts import mutants
-from scripts.mutants import EQUIVALENT, read_reasons, read_sources, try_fault
+from scripts.mutants import EQUIVALENT, read_reasons, read_sources, steps, try_fault
 from scripts.mutation import draw_faults, find_faults
+from scripts.reach import find_reaching, make_span, put_around, read_notes
 
 from tests.support.campaigns import IS_LONG, campaign_size
 
@@ -69,7 +72,8 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     (package.parent / "__init__.py").write_text("")
     (package / "__init__.py").write_text("")
     module = package / "clamp.py"
-    module.write_text(MODULE.replace("    note(value)\n", ""))
+    sound = MODULE.replace("    note(value)\n", "")
+    module.write_text(sound)
     tests = tmp_path / "tests" / "base"
     tests.mkdir(parents=True)
     (tests / "test_clamp.py").write_text(
@@ -79,5 +83,43 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
         fault for fault in find_faults("base/clamp.py", module.read_text())
         if fault.was == "value <= most"
     ]  # fmt: skip
-    assert try_fault(tmp_path, fault) is is_noticed
-    assert fault.written_into(module.read_text())
+    (reaching,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
+    assert reaching == ["tests/base/test_clamp.py::test_it_works"]
+    assert try_fault(tmp_path, fault, reaching) is is_noticed
+    assert module.read_text() == sound
+
+
+def test_notes_around_every_fault_change_no_result() -> None:
+    faults = find_faults("base/clamp.py", MODULE)
+    text = put_around(MODULE, [make_span(place, fault) for place, fault in enumerate(faults)])
+    came_by: list[int] = []
+    calls: list[int] = []
+    names: dict[str, Any] = {"note": calls.append}
+    noted = re.sub(re.escape("__import__('headwater.reach', fromlist=['note']).note"), "came_by", text)
+    exec(noted, names | {"came_by": came_by.append}, names)  # the module above
+    assert [names["clamp"](value, 5) for value in (-1, 3, 7)] == [0, 3, 4]
+    assert calls == [-1, 3, 7]
+    assert set(came_by) == set(range(len(faults)))
+
+
+def test_a_fixture_reaches_a_place_for_its_whole_file() -> None:
+    notes = ["0 tests/test_a.py::test_b[x y] (call)", "1 tests/test_a.py::test_b (call)",
+             "1 tests/test_a.py::test_c (setup)", "1 tests/test_d.py::test_e (call)"]  # fmt: skip
+    assert read_notes(notes, 3) == [
+        ["tests/test_a.py::test_b[x y]"], ["tests/test_a.py", "tests/test_d.py::test_e"], [],
+    ]  # fmt: skip
+
+
+def test_the_nearest_files_come_first() -> None:
+    reaching = [
+        "tests/reports/test_a.py::test_b",
+        "tests/people/test_identity.py",
+        "tests/people/test_c.py::test_d",
+    ]
+    (near, far) = steps("people/identity/resolution.py", reaching)
+    assert list(near) == [
+        "tests/people/test_identity.py",
+        "tests/people/test_c.py",
+        "tests/reports/test_a.py",
+    ]
+    assert far == {}

@@ -1,0 +1,91 @@
+"""Finds which tests run the places of some faults: every place notes the test that passes it."""
+
+# ruff: noqa: INP001 # a part of a script
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scripts.mutation import Fault
+
+NOTES = '''"""Notes once for every place which test came by."""
+
+import os
+
+_known = set()
+
+
+def note(place):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    if test and (place, test) not in _known:
+        _known.add((place, test))
+        with open({file!r}, "a", encoding="utf-8") as file:
+            file.write(f"{{place}} {{test}}\\n")
+'''
+_CALL = "__import__('headwater.reach', fromlist=['note']).note({place})"
+Span = tuple[int, int, str, str]
+"""Where something is put around a text: its start, its end, and what goes before and after it."""
+
+
+def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -> list[list[str]]:
+    """Return the tests that reach each fault, by running all tests on a copy with notes at its places.
+
+    A place that a fixture passes is reached by the whole file, as the fixture serves its other tests too.
+    """
+    file = copy / "reached.txt"
+    package = copy / "src" / "headwater"
+    sound = {fault.path: (package / fault.path).read_text(encoding="utf-8") for fault in faults}
+    for path, text in sound.items():
+        spans = [make_span(place, fault) for place, fault in enumerate(faults) if fault.path == path]
+        (package / path).write_text(put_around(text, spans), encoding="utf-8")
+    (package / "reach.py").write_text(NOTES.format(file=str(file)), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+    subprocess.run([sys.executable, "-m", *command], cwd=copy, env=environment, check=False)
+    for path, text in sound.items():
+        (package / path).write_text(text, encoding="utf-8")
+    return read_notes(file.read_text(encoding="utf-8").splitlines(), len(faults))
+
+
+def make_span(place: int, fault: Fault) -> Span:
+    """Return the note that goes before a fault's statement or into its expression."""
+    call = _CALL.format(place=place)
+    if fault.is_statement:
+        return fault.start, fault.end, f"{call}; ", ""
+    return fault.start, fault.end, f"({call} or (", "))"
+
+
+def put_around(text: str, spans: Iterable[Span]) -> str:
+    """Put texts around spans, which may lie within each other and begin or end together.
+
+    a < b or c        the whole, and a < b within it
+    ((a < b) or c)    the longer one opens first and closes last
+    """
+    data = text.encode()
+    pieces: list[tuple[int, int, str]] = []
+    for start, end, before, after in spans:
+        pieces += [(start, start - end, before), (end, end - start, after)]
+    written, done = b"", 0
+    for place, _, piece in sorted(pieces):
+        written += data[done:place] + piece.encode()
+        done = place
+    return (written + data[done:]).decode()
+
+
+def read_notes(lines: Iterable[str], count: int) -> list[list[str]]:
+    """Return the tests of each place: `3 tests/a/test_b.py::test_c (call)` a line."""
+    tests: list[dict[str, None]] = [{} for _ in range(count)]
+    for line in lines:
+        place, _, words = line.partition(" ")
+        name, _, phase = words.rpartition(" ")
+        tests[int(place)][name if phase == "(call)" else _file(name)] = None
+    return [
+        [name for name in names if name == _file(name) or _file(name) not in names] for names in tests
+    ]  # fmt: skip
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0]
