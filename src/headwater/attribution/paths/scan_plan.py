@@ -75,6 +75,20 @@ class ScanPlan:
     def empty(cls) -> ScanPlan:
         return cls(date.max, date.min, [], {}, frozenset())
 
+    def covers(self, first_day: date, last_day: date) -> bool:
+        return self.first_day <= first_day and last_day <= self.last_day
+
+    def narrow(self, first_day: date, last_day: date) -> ScanPlan:
+        """Return the plan of some of its days."""
+        return ScanPlan(
+            first_day,
+            last_day,
+            [segmented for segmented in self.days if first_day <= segmented.day <= last_day],
+            {day: pending for day, pending in self.pending.items() if first_day <= day <= last_day},
+            frozenset(day for day in self.unsegmented if first_day <= day <= last_day),
+            self.has_versions,
+        )
+
     # A block has days of one month, so ranges that begin in different months share most of their blocks:
     #
     #     month         April              May                June

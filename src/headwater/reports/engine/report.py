@@ -29,7 +29,7 @@ from headwater.reports.engine.report_reader import ReportReader, open_reader, ru
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
-from headwater.reports.engine.visits import fetch_visit_facts, load_visits
+from headwater.reports.engine.visits import VisitLoader, fetch_visit_facts
 from headwater.reports.query import (
     OF_VISITS,
     DateTimeSpan,
@@ -186,13 +186,11 @@ async def query_reports(
         plans = await _load_plans(reader, queries)
         sums = iter(await add_up_plans(reader, [plan for query_plans in plans for plan in query_plans]))
         reports, left_out = list[ReportResult](), LeftOutLoader(reader)
+        visits = VisitLoader(connection, space_id)
         for query, query_plans in zip(queries, plans, strict=True):
             periods = [
                 await run_in_thread(
-                    _join_sums,
-                    query,
-                    planned.period,
-                    [*next(sums), *await load_visits(connection, space_id, planned.plan)],
+                    _join_sums, query, planned.period, [*next(sums), *await visits.load(planned.plan)]
                 )
                 for planned in query_plans
             ]

@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from psycopg import AsyncConnection
@@ -71,9 +72,10 @@ async def open_reader(
     try:
         with span("report", {"headwater.space_id": space_id}):
             values = {"space_id": space_id, "latest": LATEST_EVENTS, "order": ORDER_NAME}
-            *ends, sells = await fetch_one(connection, queries["ends"], values)
+            began_at, *ends, sells = await fetch_one(connection, queries["ends"], values)
             source = await fetch_source(connection, space_id)
-            reported = ReportedSpace(space, source, (ends[0], ends[1]), sells)
+            scans = _find_scans(connection, SnapshotId(began_at, space_id))
+            reported = ReportedSpace(space, source, (ends[0], ends[1]), sells, scans)
             target = (currency or space.currency) if money else None
             yield ReportReader(connection, reported, deadline, target)
     except QueryCanceled:
@@ -82,6 +84,28 @@ async def open_reader(
         if time.monotonic() < deadline:
             raise
         raise ReportTooLarge from None
+
+
+class SnapshotId(NamedTuple):
+    began_at: datetime
+    """The start of the transaction: a connection has one at a time."""
+    space_id: int
+
+
+ScanKey = tuple[bool, date, date]
+"""Whether paths are companies', and the days."""
+Scans = dict[ScanKey, ScanPlan]
+
+_scans = WeakKeyDictionary[AsyncConnection, tuple[SnapshotId, Scans]]()
+"""The scans of the last snapshot of each connection. The reports of a page read the same days."""
+
+
+def _find_scans(connection: AsyncConnection, snapshot: SnapshotId) -> Scans:
+    """Return the scans that were planned in a snapshot, in which they stay the same."""
+    planned = _scans.get(connection)
+    if planned is None or planned[0] != snapshot:
+        planned = _scans[connection] = snapshot, {}
+    return planned[1]
 
 
 class PeriodBounds(Struct, frozen=True):
@@ -96,6 +120,8 @@ class ReportedSpace(Struct, frozen=True):
     ends: tuple[datetime | None, datetime | None]
     sells: bool
     """True if the LATEST_EVENTS include a purchase."""
+    scans: Scans
+    """Those planned so far in the snapshot."""
 
 
 class ReportReader:
@@ -118,8 +144,6 @@ class ReportReader:
         self._deadline = deadline
         self.first_orders: dict[Hashable, tuple[date, FirstOrders]] = {}
         """By scope, each with its last day."""
-        self._scans: dict[tuple[bool, date, date], ScanPlan] = {}
-        """By the kind of paths and the days. They stay the same in one snapshot."""
         self._patience = float("inf")
         """The statement timeout in seconds."""
 
@@ -217,10 +241,10 @@ class ReportReader:
             return ScanPlan.empty()
         first_day = max(days[0], first.astimezone(UTC).date())
         last_day = min(days[1], last.astimezone(UTC).date())
-        key = (paths.by_company, first_day, last_day)
-        if key not in self._scans:
-            self._scans[key] = await paths.plan_scan(first_day, last_day)
-        return self._scans[key]
+        scans, key = self._reported.scans, (paths.by_company, first_day, last_day)
+        if key not in scans:
+            scans[key] = _narrow_wider(scans, key) or await paths.plan_scan(first_day, last_day)
+        return scans[key]
 
     async def _process(
         self, batches: AsyncIterator[Batch], work: Callable[[Block, PathData], T]
@@ -299,6 +323,15 @@ class ReportReader:
             if last < instants.end - timedelta(seconds=1)
             else None,
         )
+
+
+def _narrow_wider(scans: Scans, key: ScanKey) -> ScanPlan | None:
+    """Return the part of a scan that covers more days; None without one."""
+    by_company, first_day, last_day = key
+    for (is_companies, *_), scan in scans.items():
+        if is_companies == by_company and scan.covers(first_day, last_day):
+            return scan.narrow(first_day, last_day)
+    return None
 
 
 def _convert(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:

@@ -7,8 +7,10 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: ends
--- The times of the first and last event, and whether the latest %(latest)s events include a purchase.
-SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
+-- The start of the transaction, the times of the first and last event, and whether the latest %(latest)s
+-- events include a purchase.
+SELECT now(),
+       (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
        (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time DESC LIMIT 1),

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.paths.lookup import are_among
@@ -24,6 +25,20 @@ from headwater.reports.query import OF_VISITS, Measure
 queries = Queries(__name__, "visits.sql")
 
 _QUARTER = 900
+
+
+class _Counting(Struct, frozen=True):
+    """What tells visits apart."""
+
+    by_source: bool
+    by_tag_set: bool
+    by_quarter: bool
+    bounds: tuple[int, ...]
+    """The starts of time buckets and the end of the last, in Unix seconds."""
+
+
+VisitRow = tuple[int, int | None, int, int]
+"""The time that visits count as, in Unix seconds, their source and tag set, and their number."""
 
 
 async def fetch_visit_tag_sets(connection: AsyncConnection, space_id: int) -> IntArray:
@@ -43,26 +58,46 @@ async def fetch_visit_facts(
     return views, deleted_before
 
 
-async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) -> list[BatchSums]:
-    """Count the period's visits; none if the plan does not measure them."""
-    if not plan.needs(*OF_VISITS):
-        return []
+class VisitLoader:
+    """Loads once for reports that count the same visits in the same way, such as those of opened rows."""
+
+    def __init__(self, connection: AsyncConnection, space_id: int) -> None:
+        self._connection, self._space_id = connection, space_id
+        self._loaded: dict[_Counting, list[VisitRow]] = {}
+
+    async def load(self, plan: Plan) -> list[BatchSums]:
+        """Count the period's visits; none if the plan does not measure them."""
+        if not plan.needs(*OF_VISITS):
+            return []
+        counting = _choose_counting(plan)
+        if counting not in self._loaded:
+            self._loaded[counting] = await self._fetch(counting)
+        return [add_up_visits(plan, self._loaded[counting])]
+
+    async def _fetch(self, counting: _Counting) -> list[VisitRow]:
+        whole, rest = split_quarters(counting.bounds, counted=not counting.by_tag_set)
+        values = {
+            "space_id": self._space_id,
+            "by_source": counting.by_source,
+            "by_tag_set": counting.by_tag_set,
+            "by_quarter": counting.by_quarter,
+        }
+        rows: list[VisitRow] = []
+        for name, parts in (("counted_visits", whole), ("visits", rest)):
+            if parts:
+                rows += await fetch_all(self._connection, queries[name], values | _bind_parts(parts))
+        return rows
+
+
+def _choose_counting(plan: Plan) -> _Counting:
     dimensions = _list_dimensions(plan)
     columns = {column for dimension in dimensions for column in dimension.columns}
-    by_tag_set = plan.scope.tag_sets is not None or Column.TAG_SETS in columns
-    values = {
-        "space_id": space_id,
-        "by_source": bool(plan.scope.source_ids) or Column.SOURCES in columns,
-        "by_tag_set": by_tag_set,
-        "by_quarter": any(isinstance(dimension, ClockPart) for dimension in dimensions),
-    }
-    bounds = [*_list_instants(dimensions, plan.scope.period), plan.scope.period.stop]
-    whole, rest = split_quarters(bounds, counted=not by_tag_set)
-    rows: list[VisitRow] = []
-    for name, parts in (("counted_visits", whole), ("visits", rest)):
-        if parts:
-            rows += await fetch_all(connection, queries[name], values | _bind_parts(parts))
-    return [add_up_visits(plan, rows)]
+    return _Counting(
+        by_source=bool(plan.scope.source_ids) or Column.SOURCES in columns,
+        by_tag_set=plan.scope.tag_sets is not None or Column.TAG_SETS in columns,
+        by_quarter=any(isinstance(dimension, ClockPart) for dimension in dimensions),
+        bounds=(*_list_instants(dimensions, plan.scope.period), plan.scope.period.stop),
+    )
 
 
 Part = tuple[int, int, int]
@@ -92,10 +127,6 @@ def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part],
 def _bind_parts(parts: Sequence[Part]) -> dict[str, Any]:
     starts, ends, buckets = (list(column) for column in zip(*parts, strict=True))
     return {"starts": starts, "ends": ends, "buckets": buckets}
-
-
-VisitRow = tuple[int, int | None, int, int]
-"""The time that visits count as, in Unix seconds, their source and tag set, and their number."""
 
 
 def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
