@@ -140,6 +140,15 @@ def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space
     assert "regex" not in text
 
 
+def test_a_browser_asks_for_what_must_be_given(owner: Person, space_id: int) -> None:
+    page = owner.browser.get(f"/console/spaces/{space_id}/platforms/connect/meta").text
+    fields = {
+        name: tag for tag in re.findall(r"<input[^>]+>", page) for name in re.findall(r'name="([^"]+)"', tag)
+    }
+    assert " required" in fields["settings.pixel_id"]
+    assert " required" not in fields["settings.test_event_code"]
+
+
 def test_a_token_is_replaced_and_otherwise_stays(owner: Person, space_id: int, meta: FakePlatform) -> None:
     path = connect(owner, space_id)
     page = owner.browser.fill(f"{path}/settings", f"{path}/settings", name="Renamed")

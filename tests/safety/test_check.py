@@ -244,6 +244,13 @@ def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathF
     assert gather_file_facts(settings, folder / "gone").backup_dir is None
 
 
+def test_open_files_are_among_an_installations_risks(installed: Path, database_url: str) -> None:
+    settings = Settings(data_dir=installed, database_url=database_url)
+    assert "open_files" not in ids(inspect(settings, database_url, {}))
+    (installed / "secret.key").chmod(0o640)
+    assert "open_files" in ids(inspect(settings, database_url, {}))
+
+
 def test_other_accounts_are_seen(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_facts, "_accounts", lambda _: {os.geteuid() + 1})
     assert installed in gather_file_facts(Settings(data_dir=installed), None).foreign_paths
