@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.evaluation import SEVERE, AlertWatch
 from headwater.alerts.history import AlertStep
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose
@@ -195,6 +195,18 @@ def test_a_held_destination(looker: Looker, stage: Stage) -> None:
     stage.connection.execute("UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,))
     looker.look(NOW + 2 * HOUR)
     assert len(looker.told) == 2, "what comes back within a day is the same alert"
+
+
+def test_a_problem_that_becomes_severe(looker: Looker, stage: Stage) -> None:
+    refuse = "INSERT INTO refused_joins VALUES (%s, now(), %s)"
+    stage.connection.execute(refuse, (stage.space_id, SEVERE - 1))
+    looker.look(NOW)
+    assert steps(looker.told) == [(Rule.JOINS_REFUSED, "opened")]
+    stage.connection.execute(
+        "UPDATE refused_joins SET joins = %s WHERE space_id = %s", (SEVERE, stage.space_id)
+    )
+    looker.look(NOW + HOUR)
+    assert steps(looker.told)[1:] == [(Rule.JOINS_REFUSED, "worsened")]
 
 
 def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **columns: Any) -> None:

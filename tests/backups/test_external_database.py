@@ -98,6 +98,28 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
     assert (restored["erased_again"], restored["erasures_waiting"]) == (1, 1)
 
 
+def test_a_backup_that_fails_says_why(
+    installation: Installation, databases: Databases, folder: Path, refused: Refused
+) -> None:
+    """A database user without access to a table of another program."""
+    change = installation.connection.execute
+    change("CREATE ROLE reader")
+    change("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    change("GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader")
+    change("CREATE SCHEMA other CREATE TABLE hidden (id int)")
+    try:
+        databases.use(f"{databases.installed}&options=-c%20role%3Dreader")
+        reason = refused("backup", folder / "b.zip")
+    finally:
+        change("DROP SCHEMA other CASCADE")
+        change("DROP OWNED BY reader")
+        change("DROP ROLE reader")
+    assert "pg_dump failed" in reason
+    assert "permission denied for schema other" in reason
+    assert "reading" not in reason, "only errors"
+    assert not list(folder.glob("*.zip*"))
+
+
 def test_between_versions_of_postgresql(
     installation: Installation, folder: Path, tmp_path: Path, run: Run,
     monkeypatch: pytest.MonkeyPatch,

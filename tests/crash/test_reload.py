@@ -133,6 +133,7 @@ def test_it_works(service: Service, installed: Installed) -> None:
     service.drain()
     assert judge(service, ledger, "reload:").broken == {}
     assert service.times_logged("9001_later") == 1
+    assert service.times_logged('"event": "reloaded"') == RELOADS
 
 
 def test_a_version_that_cannot_serve_changes_nothing(service: Service, installed: Installed) -> None:

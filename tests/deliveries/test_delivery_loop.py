@@ -59,6 +59,18 @@ def test_calls_hold_what_the_platform_takes(sending: Sending, platform: FakePlat
     assert sending.statuses(destination) == {"delivered": 10}
 
 
+def test_what_is_due_longest_goes_first(sending: Sending, platform: FakePlatform) -> None:
+    """Not what has fewest attempts, as after a failure of the platform."""
+    sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
+    destination = sending.destination()
+    fresh = sending.delivery(destination, due_at=sending.moment(-10))
+    retried = sending.delivery(destination, due_at=sending.moment(-20), status="retrying", attempts=1)
+    oldest = sending.delivery(destination, due_at=sending.moment(-30))
+    sending.run()
+    expected = [[sending.of(delivery, "dedup_id")] for delivery in (oldest, retried, fresh)]
+    assert ids_sent(platform.bodies) == expected
+
+
 def test_a_platform_that_takes_fewer_of_some(sending: Sending, platform: FakePlatform) -> None:
     sending.platform = taking(PLATFORM, count_fitting=lambda parts: min(len(parts), 3))
     destination = sending.destination()

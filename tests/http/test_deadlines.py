@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import psycopg
@@ -18,8 +20,11 @@ from psycopg_pool import PoolTimeout
 
 from headwater.api import reports
 from headwater.database import pool
-from headwater.database.allowance import begin_request, charge
+from headwater.database.allowance import DEADLINE_SECONDS, begin_request, charge, seconds_left
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.intake.inbox import inbox
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.ingest.endpoints import TRACKING
 from headwater.reports.query import ReportQuery
 from headwater.reports.questions.report import Report, load_report
 from tests.conftest import Running, client_for
@@ -78,6 +83,30 @@ def test_what_follows_long_work_has_the_rest_of_its_allowance(database_url: str)
                 pass
 
     run(database_url, work_long)
+
+
+def test_waiting_for_a_commit_is_part_of_the_allowance(
+    database_url: str, space_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, now = inbox.take, [100.0]
+
+    async def take_slowly(*arguments: Any) -> Any:
+        now[0] += 0.75
+        return await take(*arguments)
+
+    monkeypatch.setattr(inbox, "take", take_slowly)
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
+    monkeypatch.setattr(inbox, "time", clock)
+
+    async def put() -> float:
+        queue = Inbox(database_url, TRACKING)
+        queue.start()
+        begin_request()
+        await queue.put(Request(space_id, limit=100, cost=1, rows=[]))
+        await queue.stop()
+        return seconds_left()
+
+    assert asyncio.run(put()) == DEADLINE_SECONDS - 0.75
 
 
 def test_a_report_that_takes_long_is_answered(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,13 @@ class Uploads:
             assert erase_next(worker, self.stage.space_id)
 
 
+def attempts() -> dict[str, float]:
+    """The metric of attempts by their outcome."""
+    return {
+        outcome: jobs.attempts.labels(outcome)._value.get() for outcome in ("completed", "failed", "lost")
+    }
+
+
 @pytest.fixture
 def uploads(stage: Stage, database_url: str, tmp_path: Path) -> Uploads:
     stage.connection.execute(
@@ -159,7 +166,9 @@ def test_the_file_is_gone(uploads: Uploads) -> None:
     uploads.start(job_id)
     for file in uploads.storage.folder.iterdir():
         file.unlink()
+    before = attempts()
     uploads.work()
+    assert attempts() == {**before, "failed": before["failed"] + 1}
     assert (uploads.job(job_id).status, uploads.job(job_id).error) == (
         "failed", "The uploaded file is missing. Upload it again.",
     )  # fmt: skip

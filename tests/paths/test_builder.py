@@ -15,7 +15,7 @@ from headwater.attribution.paths import builder
 from headwater.attribution.paths.builder import NEW, build_next, select_changes
 from headwater.attribution.paths.changes import note_events
 from headwater.attribution.paths.path_data import Column
-from headwater.attribution.paths.upkeep import forget_space, rebuild_space
+from headwater.attribution.paths.upkeep import check_space, forget_space, rebuild_space
 from headwater.database.jobs.connection import connect
 from headwater.sources.catalogue import SOURCES
 from tests.paths.segments import build_all, changes, checked, event, segments
@@ -77,6 +77,18 @@ def test_changes_all_over_a_large_day_are_taken_some_segments_at_a_time(
         assert checked(stage) == (10, 0, 0)
     after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert after == [*before[:-1], [*before[-1], new]]
+
+
+def test_a_check_ignores_what_changes_meanwhile(stage: Stage, database_url: str) -> None:
+    for days in (1, 0):
+        latest = event(stage, stage.contact(), event_time=NOON - days * timedelta(days=1))
+    build_all(stage)
+    days = check_space(stage.connection, stage.space_id)
+    assert next(days).day == (NOON - timedelta(days=1)).date()
+    with connect(database_url) as other:
+        other.execute("UPDATE events SET amount = 7 WHERE id = %s", (latest,))
+    assert [(day.day, day.events, day.wrong) for day in days] == [(NOON.date(), 1, 0)]
+    assert checked(stage) == (2, 1, 0)
 
 
 IDS = st.integers(1, 30)

@@ -202,8 +202,12 @@ def test_the_events_behind_a_figure(api: Api) -> None:
     ):  # fmt: skip
         answer = DECODE(api.get("/reports/credits", params={**behind, "acquired_by": by}).content)
         assert (answer["totals"]["events"], answer["totals"]["amount"]) == (events, amount), by
-    wrong = api.get("/reports/credits", params={"acquired_by": ["unattributed", "source:email"]})
-    assert sorted(wrong.json()["errors"]) == ["acquired_by"]
+    for wrong in (
+        {"acquired_by": ["source:email"]},
+        {"acquired": month(3), "acquired_by": ["unattributed", "source:email"]},
+    ):
+        refused = api.get("/reports/credits", params={**behind, "acquired": None, **wrong})
+        assert (refused.status_code, [*refused.json()["errors"]]) == (422, ["acquired_by"])
     assert sorted(api.get("/reports/credits", params={"acquired": "2026-13"}).json()["errors"]) == [
         "acquired"
     ]

@@ -72,12 +72,13 @@ def test_the_order_of_rules(query: str, expected: str) -> None:
 
 def test_numbers_and_names_belong_together() -> None:
     assert len(set(ALL_IDS)) == len(ALL_IDS)
+    names = SourceNames({}, NETWORKS)
     for network in NETWORKS:
-        assert NAMES.get_name(network.number) == network.name
-        assert NAMES.numbers[network.name] == network.number
-        assert NAMES.by_number[network.number - 1] == network.name
-        assert NAMES.api_names[network.number - 1] == network.name
-    assert {*SOURCE_IDS, *(network.name for network in NETWORKS)} == {*NAMES.sources}
+        assert names.get_name(network.number) == network.name
+        assert names.numbers[network.name] == network.number
+        assert names.by_number[network.number - 1] == network.name
+        assert names.api_names[network.number - 1] == network.name
+    assert {*SOURCE_IDS, *(network.name for network in NETWORKS)} == {*names.sources}
 
 
 def test_a_removed_network_keeps_its_name_alone() -> None:

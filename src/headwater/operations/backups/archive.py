@@ -10,7 +10,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile, ZipFile
@@ -75,6 +75,11 @@ class ArchiveWriter:
         self._zip.writestr(MANIFEST, encode(manifest))
         self._zip.close()
 
+    def close(self) -> None:
+        """Close the archive, even an unfinished one. Its file must still be open."""
+        with suppress(OSError):
+            self._zip.close()
+
 
 @contextmanager
 def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
@@ -83,9 +88,9 @@ def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
     """
     partial = target.with_name(target.name + PARTIAL)
     try:
-        with _open_alone(partial) as file:
+        with _open_alone(partial) as file, closing(ArchiveWriter(file)) as archive:
             try:
-                yield ArchiveWriter(file)
+                yield archive
                 file.flush()
                 os.fsync(file.fileno())
                 if not overwrite:
