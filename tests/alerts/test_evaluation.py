@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from headwater.alerts.evaluation import SEVERE, AlertWatch
-from headwater.alerts.history import AlertStep
+from headwater.alerts.history import KEEP_ALERTS, AlertRow, AlertStep, list_history
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose
 from headwater.database.pool import Database
@@ -64,6 +64,9 @@ class Looker:
                 await database.close()
 
         return self._accounts.run(lambda _: run())
+
+    def history(self, *, is_open: bool) -> list[AlertRow]:
+        return self._accounts.run(lambda c: list_history(c, self._space_id, is_open=is_open))
 
     async def _tell(self, _: Any, __: Any, steps: Sequence[AlertStep]) -> None:
         self.told += steps
@@ -195,6 +198,35 @@ def test_a_held_destination(looker: Looker, stage: Stage) -> None:
     stage.connection.execute("UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,))
     looker.look(NOW + 2 * HOUR)
     assert len(looker.told) == 2, "what comes back within a day is the same alert"
+    assert [alert.ended_at for alert in looker.history(is_open=True)] == [None]
+    assert looker.history(is_open=False) == []
+
+
+def test_alerts_that_ended_long_ago_are_removed(looker: Looker, stage: Stage) -> None:
+    stage.destination(status="held")
+    looker.look(NOW)
+    stage.connection.execute(
+        "UPDATE destinations SET status = 'active' WHERE space_id = %s", (stage.space_id,)
+    )
+    looker.look(NOW + HOUR)
+    looker.look(NOW + KEEP_ALERTS)
+    assert len(looker.history(is_open=False)) == 1
+    looker.look(NOW + KEEP_ALERTS + 2 * HOUR)
+    assert looker.history(is_open=False) == []
+
+
+def test_another_time_zone(looker: Looker, stage: Stage) -> None:
+    """Everything is counted again, by the hours of the new zone."""
+    visit(stage, NOW - WEEKS, noon(4))
+    looker.look(noon(-2.9))
+    stage.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
+    looker.look(noon(-1.9), noon(-0.9), noon(0.1))
+    assert looker.told == []
+    counts = stage.connection.execute(
+        "SELECT max(number) FROM hour_counts WHERE space_id = %s AND measure = 'visits'",
+        (stage.space_id,),
+    ).fetchone()
+    assert counts == (30,)
 
 
 def test_a_problem_that_becomes_severe(looker: Looker, stage: Stage) -> None:

@@ -17,6 +17,7 @@ from psycopg import AsyncConnection
 
 from headwater.base.storage import LocalFolder
 from headwater.database.jobs.connection import connect
+from headwater.database.jobs.stop import StopRequested
 from headwater.http.errors import Conflict
 from headwater.intake.imports import importer, job_worker, jobs
 from headwater.intake.imports.formats.dialects import FileSurvey
@@ -125,6 +126,7 @@ def uploads(stage: Stage, database_url: str, tmp_path: Path) -> Uploads:
 
 
 def test_it_works(uploads: Uploads) -> None:
+    before = attempts()
     job_id = uploads.put(orders_file(5, 3))
     checked = uploads.job(job_id)
     assert (checked.status, checked.taken, checked.refused, checked.stored) == ("checked", 4, 1, 0)
@@ -133,6 +135,7 @@ def test_it_works(uploads: Uploads) -> None:
     uploads.work()
     done = uploads.job(job_id)
     assert (done.status, done.stored, done.refused, done.error) == ("finished", 4, 1, None)
+    assert attempts() == {**before, "completed": before["completed"] + 2}
     assert uploads.orders() == ["0", "1", "2", "4"]
     assert uploads.refused_lines(job_id) == [5]
     jobs.tidy(uploads.stage.connection, uploads.storage, uploads.stage.space_id)
@@ -174,6 +177,18 @@ def test_the_file_is_gone(uploads: Uploads) -> None:
     )  # fmt: skip
 
 
+def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None:
+    job_id = uploads.put(orders_file(3))
+    uploads.start(job_id)
+    (file,) = uploads.storage.folder.iterdir()
+    file.write_text("total,total\n5,5\n")
+    before = attempts()
+    uploads.work()
+    job = uploads.job(job_id)
+    assert (job.status, job.error) == ("failed", "The header names the column total twice.")
+    assert attempts() == {**before, "failed": before["failed"] + 1}
+
+
 def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Work, and let something happen after the first chunk of two rows."""
     monkeypatch.setattr(importer, "CHUNK", 2)
@@ -181,9 +196,8 @@ def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens
 
     async def notice(*values: Any) -> None:
         await advance(*values)
-        for each in pending:
-            await asyncio.to_thread(each)
-        pending.clear()
+        while pending:
+            await asyncio.to_thread(pending.pop())
 
     monkeypatch.setattr(job_worker, "_advance", notice)
     uploads.work()
@@ -192,11 +206,28 @@ def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens
 def test_cancelled_in_the_middle(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = uploads.put(orders_file(7))
     uploads.start(job_id)
+    before = attempts()
     during_the_import(uploads, monkeypatch, lambda: uploads.call(jobs.cancel_job, job_id))
+    assert attempts() == {**before, "lost": before["lost"] + 1}
     assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("cancelled", 2)
     assert uploads.orders() == ["0", "1"]
     with pytest.raises(Conflict):
         uploads.start(job_id)
+
+
+def test_stopped_in_the_middle_the_next_worker_goes_on_at_once(
+    uploads: Uploads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop() -> None:
+        raise StopRequested
+
+    job_id = uploads.put(orders_file(7))
+    uploads.start(job_id)
+    with pytest.raises(StopRequested):
+        during_the_import(uploads, monkeypatch, stop)
+    uploads.work()
+    assert (uploads.job(job_id).status, uploads.job(job_id).stored) == ("finished", 7)
+    assert uploads.orders() == [str(n) for n in range(7)]
 
 
 @pytest.mark.parametrize("kind", ["events", "contacts"])
