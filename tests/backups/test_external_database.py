@@ -14,6 +14,8 @@ import pytest
 from headwater.cli import main
 from headwater.database import migrator
 from headwater.database.embedded import Embedded
+from headwater.operations.backups.dump import make_backup
+from headwater.operations.backups.errors import BackupError
 from headwater.privacy import erasure_job
 from tests.backups.conftest import SECRET_KEY, Databases, Installation, all_rows, emails
 from tests.conftest import UNSAFE
@@ -118,6 +120,21 @@ def test_a_backup_that_fails_says_why(
     assert "permission denied for schema other" in reason
     assert "reading" not in reason, "only errors"
     assert not list(folder.glob("*.zip*"))
+
+
+def test_a_backup_that_fails_ends_pg_dump(installation: Installation, folder: Path) -> None:
+    """pg_dump would wait forever for its output to be read."""
+    change = installation.connection.execute
+    change("CREATE TABLE long_texts AS SELECT repeat('x', 1000) FROM generate_series(1, 20000)")
+
+    def fail(*_: object) -> None:
+        raise OSError("no space is left")
+
+    url = Embedded(installation.data_dir).url
+    with pytest.raises(BackupError, match="no space is left"):
+        make_backup(url, folder / "b.zip", None, fail, overwrite=False)
+    change("DROP TABLE long_texts")
+    assert list(folder.iterdir()) == []
 
 
 def test_between_versions_of_postgresql(
