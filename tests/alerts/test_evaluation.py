@@ -223,8 +223,7 @@ def test_another_time_zone(looker: Looker, stage: Stage) -> None:
     looker.look(noon(-1.9), noon(-0.9), noon(0.1))
     assert looker.told == []
     counts = stage.connection.execute(
-        "SELECT max(number) FROM hour_counts WHERE space_id = %s AND measure = 'visits'",
-        (stage.space_id,),
+        "SELECT max(number) FROM hour_counts WHERE space_id = %s AND measure = 'visits'", (stage.space_id,)
     ).fetchone()
     assert counts == (30,)
 
