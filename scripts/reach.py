@@ -15,12 +15,23 @@ from scripts.mutation import Fault
 NOTES = '''"""Notes once for every place which test came by."""
 
 import os
+import re
+import sys
 
+_TEST = re.compile("/(tests/.*/test_[^/]*)$")
 _known = set()
 
 
+def find_importer():
+    """Return the test file that is imported right now."""
+    frame = sys._getframe()
+    while frame is not None and not (found := _TEST.search(frame.f_code.co_filename)):
+        frame = frame.f_back
+    return f"{{found[1]}} (import)" if frame is not None else ""
+
+
 def note(place):
-    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    test = os.environ.get("PYTEST_CURRENT_TEST") or find_importer()
     if test and (place, test) not in _known:
         _known.add((place, test))
         with open({file!r}, "a", encoding="utf-8") as file:
@@ -34,7 +45,7 @@ Span = tuple[int, int, str, str]
 def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -> list[list[str]]:
     """Return the tests that reach each fault, by running all tests on a copy with notes at its places.
 
-    A place that a fixture passes is reached by the whole file, as the fixture serves its other tests too.
+    A place that a fixture or an import passes is reached by the whole file, as it serves its other tests too.
     """
     file = copy / "reached.txt"
     package = copy / "src" / "headwater"

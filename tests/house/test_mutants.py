@@ -67,6 +67,7 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim: str, *, is_noticed: bool
 ) -> None:
     monkeypatch.setattr(mutants, "WORKERS", ())
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # or it seems to be the test that imports
     package = tmp_path / "src" / "headwater" / "base"
     package.mkdir(parents=True)
     (package.parent / "__init__.py").write_text("")
@@ -79,12 +80,15 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     (tests / "test_clamp.py").write_text(
         f"from headwater.base.clamp import clamp\n\ndef test_it_works():\n    assert {claim}\n"
     )
+    (tests / "test_import.py").write_text(
+        "from headwater.base.clamp import clamp\n\nONE = clamp(1)\n\ndef test_it_works():\n    assert ONE\n"
+    )
     (fault,) = [
         fault for fault in find_faults("base/clamp.py", module.read_text())
         if fault.was == "value <= most"
     ]  # fmt: skip
     (reaching,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
-    assert reaching == ["tests/base/test_clamp.py::test_it_works"]
+    assert sorted(reaching) == ["tests/base/test_clamp.py::test_it_works", "tests/base/test_import.py"]
     assert try_fault(tmp_path, fault, reaching) is is_noticed
     assert module.read_text() == sound
 
@@ -102,11 +106,13 @@ def test_notes_around_every_fault_change_no_result() -> None:
     assert set(came_by) == set(range(len(faults)))
 
 
-def test_a_fixture_reaches_a_place_for_its_whole_file() -> None:
+def test_fixtures_and_imports_reach_a_place_for_their_whole_file() -> None:
     notes = ["0 tests/test_a.py::test_b[x y] (call)", "1 tests/test_a.py::test_b (call)",
-             "1 tests/test_a.py::test_c (setup)", "1 tests/test_d.py::test_e (call)"]  # fmt: skip
-    assert read_notes(notes, 3) == [
-        ["tests/test_a.py::test_b[x y]"], ["tests/test_a.py", "tests/test_d.py::test_e"], [],
+             "1 tests/test_a.py::test_c (setup)", "1 tests/test_d.py::test_e (call)",
+             "2 tests/test_f.py (import)"]  # fmt: skip
+    assert read_notes(notes, 4) == [
+        ["tests/test_a.py::test_b[x y]"], ["tests/test_a.py", "tests/test_d.py::test_e"],
+        ["tests/test_f.py"], [],
     ]  # fmt: skip
 
 
