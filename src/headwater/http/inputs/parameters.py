@@ -29,13 +29,16 @@ _MEMBER = re.compile(rf"\[([0-9]{{1,4}})\]\[({_MEMBER_NAME.pattern})\]")
 class Input(ABC):
     """A client's values by name, and their errors so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, within: str = "") -> None:
+        """`within` is the name of the object that has the values, if it is part of another."""
         self.errors: Errors = {}
+        self._prefix = f"{within}." if within else ""
 
     def refuse(self, name: str, rule: str) -> None:
         """Record that the parameter `name` breaks a rule, phrased as in `Invalid.of`."""
-        sentences = self.errors.setdefault(name, [])
-        if (sentence := f"The {name} {rule}") not in sentences:
+        path = self._prefix + name
+        sentences = self.errors.setdefault(path, [])
+        if (sentence := f"The {path} {rule}") not in sentences:
             sentences.append(sentence)
 
     def read(self, name: str, kind: FieldType[T], value: object) -> T | None:
@@ -146,8 +149,8 @@ class JsonInput(Input):
     as missing.
     """
 
-    def __init__(self, members: Mapping[str, object]) -> None:
-        super().__init__()
+    def __init__(self, members: Mapping[str, object], within: str = "") -> None:
+        super().__init__(within)
         self._singles: dict[str, object] = {}
         self._arrays: dict[str, list[object]] = {}
         for name, value in members.items():

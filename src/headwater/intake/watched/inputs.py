@@ -84,7 +84,7 @@ def read_change(
 
 def read_file_settings(kind: str, settings: Mapping[str, Any]) -> WatchedFileSettings:
     """Raise Invalid for settings that don't fit the kind of import."""
-    values = JsonInput(settings)
+    values = JsonInput(settings, within="settings")
     region = REGION.read(values) or DEFAULT_REGION
     return WatchedFileSettings(read_request(kind, values), region)
 
@@ -136,10 +136,7 @@ def _read_settings(kind: str, value: object, errors: Errors) -> dict[str, Any]:
     try:
         read_file_settings(kind, settings)
     except Invalid as invalid:
-        for name, rules in invalid.errors.items():
-            errors[f"settings.{name}"] = [
-                rule.replace(f"The {name} ", f"The settings.{name} ", 1) for rule in rules
-            ]
+        errors.update(invalid.errors)
     return settings
 
 
