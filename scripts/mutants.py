@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "headwater"
 EQUIVALENT = ROOT / "tests" / "equivalent_faults.txt"
 LEAST_CAUGHT = 0.9
-DEADLINE = 600.0
+DEADLINE = 300.0
 """Seconds in which the tests of a step must end; a fault that hangs them is noticed."""
 MAX_FILES = 60
 """Test files to run for a fault that the nearest do not notice."""
