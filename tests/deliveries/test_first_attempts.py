@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -47,13 +47,18 @@ def click(shop: MicrosoftShop, order: int, source: str = "bing_ads", parameter: 
 def move(shop: MicrosoftShop, order: int) -> None:
     """As if the server's event had taken the place of the page's."""
     ((moment,),) = execute(
+        shop, "SELECT event_time FROM events WHERE space_id = %(space)s AND id = %(id)s", id=order
+    )
+    moment -= timedelta(seconds=7)
+    execute(
         shop,
-        "UPDATE events SET event_time = event_time - interval '7 seconds', event_url ="
-        " 'https://shop.example/?msclkid=' || %(click)s WHERE space_id = %(space)s AND id = %(id)s"
-        " RETURNING event_time AT TIME ZONE 'UTC'",
+        "UPDATE events SET event_time = %(moment)s, event_url ="
+        " 'https://shop.example/?msclkid=' || %(click)s WHERE space_id = %(space)s AND id = %(id)s",
         id=order,
+        moment=moment,
         click=OTHER_CLICK,
     )
+    moment = moment.astimezone(UTC)
     shop.ledger.names[f"{moment:%Y-%m-%dT%H:%M:%SZ}"] = key(order)
 
 

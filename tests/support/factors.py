@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 
@@ -59,16 +60,15 @@ def forget_used_codes(connection: psycopg.Connection, user_id: int) -> None:
 
 def age_login(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
     """Make the password of every session this old."""
+    values = {"then": datetime.now(UTC) - timedelta(minutes=minutes), "user": user_id}
     connection.execute(
-        "UPDATE sessions SET created_at = created_at - make_interval(mins => %(minutes)s),"
-        " password_at = password_at - make_interval(mins => %(minutes)s) WHERE user_id = %(user)s",
-        {"minutes": minutes, "user": user_id},
+        "UPDATE sessions SET created_at = %(then)s, password_at = %(then)s WHERE user_id = %(user)s", values
     )
 
 
 def age_factor(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
     """Make the second factor of every session this old."""
+    then = datetime.now(UTC) - timedelta(minutes=minutes)
     connection.execute(
-        "UPDATE sessions SET factor_at = factor_at - make_interval(mins => %s) WHERE user_id = %s",
-        [minutes, user_id],
+        "UPDATE sessions SET factor_at = %s WHERE user_id = %s AND factor_at IS NOT NULL", [then, user_id]
     )
