@@ -125,6 +125,21 @@ def test_orders_are_those_of_webhooks(importer: Importer) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
+    """In our names or in those of UTM parameters, of which ours count."""
+    own = {"trk_source": "google_ads", "trk_type": "paid", "trk_campaign": "may", "trk_keyword": "boots"}
+    utm = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "june", "utm_term": "hats"}
+    payments = [
+        {**PAYMENT, "id": f"pi_{number}", "metadata": metadata}
+        for number, metadata in enumerate((own, utm, {**utm, **own}))
+    ]
+    with FakePlatform(otherwise=lambda _: Answer(body={"data": payments})) as fake:
+        bring(importer, "stripe", fake.url)
+    told = [[payload.get(name) for name in own] for kind, payload in importer.waiting() if kind == "event"]
+    assert told == [[*own.values()], [*utm.values()], [*own.values()]]
+
+
+@pytest.mark.usefixtures("quick")
 def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
     cancelled = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
     nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled]
