@@ -90,6 +90,16 @@ def test_anything_anywhere(webhooks: Hooks, kind: str, path: list[int], weird: A
     assert hook.queue().values("rejected", "id") == []
 
 
+@pytest.mark.parametrize("currency", ["a\0b", "euros", "1", "€", "XX"])
+def test_a_refund_in_no_currency(webhooks: Hooks, currency: str) -> None:
+    hook = webhooks.make("woocommerce")
+    answer = hook.deliver({**SAMPLES["woocommerce"].body, "currency": currency})
+    assert answer.status_code == 200, answer.text
+    hook.queue().process()
+    assert hook.queue().values("rejected", "id") == []
+    assert len(hook.queue().values("events", "id")) == 1
+
+
 @pytest.mark.parametrize("value", ["", "t=", "t=1,v1=", ",,,", "é".encode(), b"\xff" * 100, "=" * 9])
 def test_signatures(webhooks: Hooks, value: Any) -> None:
     for sample in SAMPLES.values():

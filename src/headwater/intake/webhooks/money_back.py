@@ -11,6 +11,7 @@ from headwater.intake.ingest.times import parse_event_time
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.models import MappingInput
 from headwater.intake.webhooks.values import to_number, to_text
+from headwater.spaces.currencies import parse_currency
 
 LONGEST_ID = 255
 
@@ -57,8 +58,13 @@ def ids(*values: Any) -> tuple[str, ...]:
 def report(
     order_ids: tuple[str, ...], refunded_at: int, currency: Any, statements: list[MoneyBack]
 ) -> AcceptedRefund | None:
-    """Return None if there is nothing to report."""
+    """Return None if there is nothing to report. The amount of an order in no currency doesn't count, so
+    nothing of it is taken back.
+    """
     if not order_ids or not (statements or len(order_ids) > 1):
         return None
-    code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None
+    try:
+        code = parse_currency(currency) if isinstance(currency, str) and currency.strip() else None
+    except ValueError:
+        return None
     return AcceptedRefund(order_ids=order_ids, at=refunded_at, currency=code, statements=tuple(statements))
