@@ -19,23 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from scripts.mutation import Fault, draw_faults
-from scripts.reach import find_reaching
+from scripts.reach import Tests, find_reaching
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "headwater"
 EQUIVALENT = ROOT / "tests" / "equivalent_faults.txt"
 LEAST_CAUGHT = 0.9
 DEADLINE = 300.0
-"""Seconds in which the tests of a step must end; a fault that hangs them is noticed."""
+"""The time limit of a step's tests in seconds; a fault that hangs them is noticed."""
 MAX_FILES = 60
 """Test files to run for a fault that the nearest do not notice."""
 NEAR_FILES = 6
-"""So many end sooner in one process, because every process starts a database."""
+"""This number of files ends sooner in one process, because every process starts a database."""
 WORKERS = ("--numprocesses", "2")
 CACHE = ("-o", f"cache_dir={ROOT / '.pytest_cache'}")
 """Packages of Node are kept there, which some tests need."""
@@ -46,8 +46,6 @@ ALL_TESTS = (
 SPARED = ("__main__.py", "demo/")
 """What is shown to people and decides nothing."""
 _TIMES = itertools.count(1)
-Tests = dict[str, list[str]]
-"""Tests to run by their file."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -81,7 +79,7 @@ def say(what: str, fault: Fault, seconds: float = 0) -> None:
 
 
 def read_sources() -> dict[str, str]:
-    """Return the text of every module in which faults are drawn, by its path in the package."""
+    """Return the text of every module that can get a fault, by its path in the package."""
     paths = (path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
     return {
         path: (SOURCE / path).read_text(encoding="utf-8")
@@ -107,7 +105,7 @@ def copy_tree(folder: Path) -> Path:
     return copy
 
 
-def try_fault(copy: Path, fault: Fault, reaching: Sequence[str]) -> bool:
+def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
     """Return whether the tests that reach a fault notice it, and print it."""
     path = copy / "src" / "headwater" / fault.path
     sound = path.read_text(encoding="utf-8")
@@ -136,13 +134,10 @@ def write(path: Path, text: str) -> None:
     os.utime(path, (changed, changed))
 
 
-def steps(path: str, reaching: Sequence[str]) -> Iterator[Tests]:
-    """Yield the tests to run for a module, in steps: by file, those first whose names share most words with
-    the module's path, and of these the files with the fewest tests.
+def steps(path: str, files: Tests) -> Iterator[Tests]:
+    """Yield the tests to run for a module, in steps: first the files whose names share most words with the
+    module's path, and of these the files with the fewest tests.
     """
-    files: Tests = {}
-    for name in reaching:
-        files.setdefault(name.partition("::")[0], []).append(name)
     words = set(re.findall("[a-z]+", path))
     order = sorted(
         files, key=lambda name: (-len(words.intersection(re.findall("[a-z]+", name))), len(files[name]))

@@ -1,4 +1,4 @@
-"""Faults as somebody could make them: found in the syntax of a module, drawn by a seed and written
+"""Faults that a developer could make: found in the syntax of a module, drawn by a seed and written
 into its text. Pure.
 """
 
@@ -65,7 +65,7 @@ def find_faults(path: str, source: str) -> list[Fault]:
 
 
 def draw_faults(sources: Mapping[str, str], count: int, seed: int) -> list[Fault]:
-    """Draw so many faults from all of some modules, by their paths: the same for the same seed."""
+    """Draw `count` faults from modules by their paths: the same for the same seed."""
     faults = [
         fault for path in sorted(sources) for fault in find_faults(path, sources[path])
     ]  # fmt: skip

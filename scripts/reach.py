@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.mutation import Fault
 
-NOTES = '''"""Notes once for every place which test came by."""
+NOTES = '''"""Notes once for every place which test passes it."""
 
 import os
 import re
@@ -38,16 +38,19 @@ def note(place):
             file.write(f"{{place}} {{test}}\\n")
 '''
 _CALL = "__import__('headwater.reach', fromlist=['note']).note({place})"
+Tests = dict[str, list[str]]
+"""Tests to run by their file."""
 Span = tuple[int, int, str, str]
 """Where something is put around a text: its start, its end, and what goes before and after it."""
 
 
-def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -> list[list[str]]:
+def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -> list[Tests]:
     """Return the tests that reach each fault, by running all tests on a copy with notes at its places.
 
     A place that a fixture or an import passes is reached by the whole file, as it serves its other tests too.
     """
     file = copy / "reached.txt"
+    file.touch()
     package = copy / "src" / "headwater"
     sound = {fault.path: (package / fault.path).read_text(encoding="utf-8") for fault in faults}
     for path, text in sound.items():
@@ -58,6 +61,7 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
     subprocess.run([sys.executable, "-m", *command], cwd=copy, env=environment, check=False)
     for path, text in sound.items():
         (package / path).write_text(text, encoding="utf-8")
+    (package / "reach.py").unlink()
     return read_notes(file.read_text(encoding="utf-8").splitlines(), len(faults))
 
 
@@ -86,17 +90,15 @@ def put_around(text: str, spans: Iterable[Span]) -> str:
     return (written + data[done:]).decode()
 
 
-def read_notes(lines: Iterable[str], count: int) -> list[list[str]]:
+def read_notes(lines: Iterable[str], count: int) -> list[Tests]:
     """Return the tests of each place: `3 tests/a/test_b.py::test_c (call)` a line."""
-    tests: list[dict[str, None]] = [{} for _ in range(count)]
+    tests: list[Tests] = [{} for _ in range(count)]
     for line in lines:
         place, _, words = line.partition(" ")
         name, _, phase = words.rpartition(" ")
-        tests[int(place)][name if phase == "(call)" else _file(name)] = None
+        file = name.partition("::")[0]
+        tests[int(place)].setdefault(file, []).append(name if phase == "(call)" else file)
     return [
-        [name for name in names if name == _file(name) or _file(name) not in names] for names in tests
-    ]  # fmt: skip
-
-
-def _file(name: str) -> str:
-    return name.partition("::")[0]
+        {file: [file] if file in names else list(dict.fromkeys(names)) for file, names in files.items()}
+        for files in tests
+    ]

@@ -88,7 +88,10 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
         if fault.was == "value <= most"
     ]  # fmt: skip
     (reaching,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
-    assert sorted(reaching) == ["tests/base/test_clamp.py::test_it_works", "tests/base/test_import.py"]
+    assert reaching == {
+        "tests/base/test_clamp.py": ["tests/base/test_clamp.py::test_it_works"],
+        "tests/base/test_import.py": ["tests/base/test_import.py"],
+    }
     assert try_fault(tmp_path, fault, reaching) is is_noticed
     assert module.read_text() == sound
 
@@ -111,17 +114,18 @@ def test_fixtures_and_imports_reach_a_place_for_their_whole_file() -> None:
              "1 tests/test_a.py::test_c (setup)", "1 tests/test_d.py::test_e (call)",
              "2 tests/test_f.py (import)"]  # fmt: skip
     assert read_notes(notes, 4) == [
-        ["tests/test_a.py::test_b[x y]"], ["tests/test_a.py", "tests/test_d.py::test_e"],
-        ["tests/test_f.py"], [],
+        {"tests/test_a.py": ["tests/test_a.py::test_b[x y]"]},
+        {"tests/test_a.py": ["tests/test_a.py"], "tests/test_d.py": ["tests/test_d.py::test_e"]},
+        {"tests/test_f.py": ["tests/test_f.py"]}, {},
     ]  # fmt: skip
 
 
 def test_the_nearest_files_come_first() -> None:
-    reaching = [
-        "tests/reports/test_a.py::test_b",
-        "tests/people/test_identity.py",
-        "tests/people/test_c.py::test_d",
-    ]
+    reaching = {
+        "tests/reports/test_a.py": ["tests/reports/test_a.py::test_b"],
+        "tests/people/test_identity.py": ["tests/people/test_identity.py"],
+        "tests/people/test_c.py": ["tests/people/test_c.py::test_d"],
+    }
     (near, far) = steps("people/identity/resolution.py", reaching)
     assert list(near) == [
         "tests/people/test_identity.py",

@@ -1909,7 +1909,7 @@ export type SpendConnectionCheck = {
   ok: boolean;
   /** Null if it couldn't be read. */
   account: SpendAccount | null;
-  /** Spend of yesterday and today in the account's currency; null if it couldn't be read. */
+  /** Spend yesterday and today in the account's currency; null if it couldn't be read. */
   spend: number | null;
   /** Campaigns with spend on these days. */
   campaigns: number | null;
@@ -2401,7 +2401,7 @@ export abstract class Api {
     return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
-  /** Accept one event. The answer names a receipt, which tells when the event is stored. */
+  /** Accept one event. A header has the id of a receipt, which shows when the event is stored. */
   async createEvent(body: TrackPayload): Promise<Accepted> {
     return (await this.call("POST", "/events/track", {}, body)) as Accepted;
   }
@@ -2601,7 +2601,7 @@ export abstract class Api {
     return (await this.call("DELETE", `/spend/connections/${encodeURIComponent(connection_id)}`, {})) as Message;
   }
 
-  /** Ask the platform for the account and for the spend of yesterday and today. Nothing is stored. */
+  /** Ask the platform for the account and for its spend yesterday and today. Nothing is stored. */
   async checkSpendConnection(connection_id: string): Promise<SpendConnectionCheck> {
     return (await this.call("POST", `/spend/connections/${encodeURIComponent(connection_id)}/check`, {})) as SpendConnectionCheck;
   }

@@ -98,7 +98,7 @@ def acts(action: Action) -> Handler:
 
 
 async def check(call: Call) -> SpendConnectionCheck:
-    """Ask the platform for the account and for the spend of yesterday and today. Nothing is stored."""
+    """Ask the platform for the account and for its spend yesterday and today. Nothing is stored."""
     shared = call.services
     stored = SealedConnections(shared.database.transaction, find_urls(shared.settings), shared.sealing_key)
     row = AccountKey(call.space_id, call.path_id("connection_id"))

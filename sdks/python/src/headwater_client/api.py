@@ -2251,7 +2251,7 @@ class SpendConnectionCheck(TypedDict):
     account: SpendAccount | None
     """Null if it couldn't be read."""
     spend: float | None
-    """Spend of yesterday and today in the account's currency; null if it couldn't be read."""
+    """Spend yesterday and today in the account's currency; null if it couldn't be read."""
     campaigns: int | None
     """Campaigns with spend on these days."""
     message: str
@@ -3076,7 +3076,7 @@ class Api:
         return cast("Import", self.call("GET", f"/events/imports/{quote_segment(import_id)}", {}))
 
     def create_event(self, body: TrackPayload) -> Accepted:
-        """Accept one event. The answer names a receipt, which tells when the event is stored."""
+        """Accept one event. A header has the id of a receipt, which shows when the event is stored."""
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
     def get_event(self, event_id: int | str) -> Event:
@@ -3781,9 +3781,7 @@ class Api:
         return cast("Message", self.call("DELETE", f"/spend/connections/{quote_segment(connection_id)}", {}))
 
     def check_spend_connection(self, connection_id: int | str) -> SpendConnectionCheck:
-        """Ask the platform for the account and for the spend of yesterday and today. Nothing is
-        stored.
-        """
+        """Ask the platform for the account and for its spend yesterday and today. Nothing is stored."""
         return cast(
             "SpendConnectionCheck",
             self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/check", {}),

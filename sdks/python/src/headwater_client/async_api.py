@@ -721,7 +721,7 @@ class AsyncApi:
         return cast("Import", await self.call("GET", f"/events/imports/{quote_segment(import_id)}", {}))
 
     async def create_event(self, body: TrackPayload) -> Accepted:
-        """Accept one event. The answer names a receipt, which tells when the event is stored."""
+        """Accept one event. A header has the id of a receipt, which shows when the event is stored."""
         return cast("Accepted", await self.call("POST", "/events/track", {}, body))
 
     async def get_event(self, event_id: int | str) -> Event:
@@ -1435,9 +1435,7 @@ class AsyncApi:
         )
 
     async def check_spend_connection(self, connection_id: int | str) -> SpendConnectionCheck:
-        """Ask the platform for the account and for the spend of yesterday and today. Nothing is
-        stored.
-        """
+        """Ask the platform for the account and for its spend yesterday and today. Nothing is stored."""
         return cast(
             "SpendConnectionCheck",
             await self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/check", {}),

@@ -110,7 +110,7 @@ class CountedVisits:
     bot_views: int
     """Page views by bots, which belong to no visit."""
     unvisited_share: Decimal | None
-    """The share of conversions, by the first model, whose credited touch is of no visit. None without
+    """The share of conversions, by the first model, whose credited touch has no visit. None without
     conversions or conversion rate.
     """
     deleted_before: datetime | None

@@ -101,7 +101,7 @@ _scans = WeakKeyDictionary[AsyncConnection, tuple[SnapshotId, Scans]]()
 
 
 def _find_scans(connection: AsyncConnection, snapshot: SnapshotId) -> Scans:
-    """Return the scans that were planned in a snapshot, in which they stay the same."""
+    """Return the scans planned so far in a snapshot. They can't change in it."""
     planned = _scans.get(connection)
     if planned is None or planned[0] != snapshot:
         planned = _scans[connection] = snapshot, {}

@@ -28,7 +28,7 @@ _QUARTER = 900
 
 
 class _Counting(Struct, frozen=True):
-    """What tells visits apart."""
+    """The groups and time buckets of a count of visits."""
 
     by_source: bool
     by_tag_set: bool
@@ -59,7 +59,7 @@ async def fetch_visit_facts(
 
 
 class VisitLoader:
-    """Loads once for reports that count the same visits in the same way, such as those of opened rows."""
+    """Loads each count once: several reports, such as opened rows, use the same."""
 
     def __init__(self, connection: AsyncConnection, space_id: int) -> None:
         self._connection, self._space_id = connection, space_id

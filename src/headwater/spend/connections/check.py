@@ -46,9 +46,7 @@ class SpendConnectionCheck(Struct, frozen=True):
     account: Annotated[SpendAccountAnswer | None, Meta(description="Null if it couldn't be read.")]
     spend: Annotated[
         Decimal | None,
-        Meta(
-            description="Spend of yesterday and today in the account's currency; null if it couldn't be read."
-        ),
+        Meta(description="Spend yesterday and today in the account's currency; null if it couldn't be read."),
     ]
     campaigns: Annotated[int | None, Meta(description="Campaigns with spend on these days.")]
     message: str
