@@ -3,7 +3,7 @@ as `make release-check` does.
 
 It builds into the folder, checks the result, and prints a line for each step: `ok`, `skipped` with what the
 machine lacks, or `failed`. `--tag v1.2.0` also requires what only the commit of a release has: the date in
-the changelog and the hashes of released migrations. `--skip STEP` leaves a step out.
+the changelog, the hashes of released migrations, and public addresses. `--skip STEP` leaves a step out.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -78,19 +78,21 @@ def check_versions(_: Path) -> str:
 
 
 def check_tag(tag: str) -> str:
-    """Require the commit of a prepared release."""
-    version = read_version()
+    """Require the commit of a prepared release, and public addresses."""
+    version, folder, missing = read_version(), ROOT / MIGRATIONS, list[str]()
+    heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$"
     if tag != f"v{version}":
-        raise FailedError(f"the tag {tag} is not v{version}")
-    if not re.search(
-        rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", (ROOT / CHANGELOG).read_text(), re.MULTILINE
-    ):
-        raise FailedError(f"{CHANGELOG} has no date: make prepare-release VERSION={version}")
-    folder = ROOT / MIGRATIONS
+        missing.append(f"the tag {tag} is not v{version}")
+    if not re.search(heading, (ROOT / CHANGELOG).read_text(), re.MULTILINE):
+        missing.append(f"{CHANGELOG} has no date: make prepare-release VERSION={version}")
     if read_record(folder) != dict(hash_migrations(folder)):
-        raise FailedError(
+        missing.append(
             f"{MIGRATIONS} has migrations that are not recorded: make prepare-release VERSION={version}"
         )
+    if placeholders := [name for name, value in read_project().items() if ".invalid" in str(value)]:
+        missing.append(f"project.toml has placeholders: {', '.join(placeholders)}")
+    if missing:
+        raise FailedError("\n".join(missing))
     return tag
 
 
@@ -209,15 +211,6 @@ def build_image(folder: Path) -> str:
     return f"{', '.join(path.name for path in archives)}, {digest}"
 
 
-def check_address(_: Path) -> str:
-    """Require public addresses."""
-    project = read_project()
-    placeholders = [name for name, value in project.items() if ".invalid" in str(value)]
-    if placeholders:
-        raise FailedError(f"project.toml has placeholders: {', '.join(placeholders)}")
-    return str(project["address"])
-
-
 STEPS: dict[str, Callable[[Path], str]] = {
     "versions": check_versions,
     "bill": check_bill,
@@ -229,9 +222,7 @@ STEPS: dict[str, Callable[[Path], str]] = {
     "chart": check_chart,
     "site": build_site,
     "image": build_image,
-    "address": check_address,
 }
-"""The last one fails until the project has an address; the others do not depend on it."""
 
 
 def report(name: str, step: Callable[[], str]) -> str:

@@ -22,7 +22,9 @@ class Measure:
         return after > before * self.factor + self.more
 
 
-MEMORY, DESCRIPTORS = Measure("MB", 1.03, 5), Measure("descriptors", 1.03, 8)
+MEMORY, PROCESS = Measure("MB", 1.03, 5), Measure("MB", 1.05, 0.25)
+"""Of all processes of a role, which may become more, and of one of them on average."""
+DESCRIPTORS = Measure("descriptors", 1.03, 8)
 QUEUE, DEAD = Measure("MB on disk", 1.2, 16), Measure("% dead rows", 1.2, 10)
 LATENCY = Measure("ms", 1.2, 5)
 

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from tests.crash.capabilities import take
-from tests.crash.growth import DEAD, DESCRIPTORS, LATENCY, MEMORY, QUEUE, Samples
+from tests.crash.growth import DEAD, DESCRIPTORS, LATENCY, MEMORY, PROCESS, QUEUE, Samples
 from tests.crash.journeys import LARGE_BATCHES
 from tests.crash.load import Load
 from tests.crash.processes import Process
@@ -78,7 +78,9 @@ def sample(service: Service, samples: Samples) -> None:
         "postgresql": service.postgresql(),
     }  # fmt: skip
     for role, processes in roles.items():
-        samples.add(f"memory of {role}", MEMORY, memory_of(processes))
+        memory = memory_of(processes)
+        samples.add(f"memory of {role}", MEMORY, memory)
+        samples.add(f"memory of one process of {role}", PROCESS, memory / max(1, len(processes)))
         samples.add(f"descriptors of {role}", DESCRIPTORS, descriptors_of(processes))
     with psycopg.connect(service.database_url) as connection:
         (size,) = connection.execute(QUEUED).fetchone() or (0,)

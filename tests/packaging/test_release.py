@@ -107,17 +107,20 @@ def test_steps_say_what_is_missing(
     assert release_check.main(["dist", "--skip", "three"]) == 0
 
 
-def test_a_tag_needs_a_prepared_release() -> None:
-    with pytest.raises(FailedError, match="is not"):
+def test_a_tag_needs_a_prepared_release_and_public_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release_check, "CHANGELOG", "README.md")
+    monkeypatch.setattr(release_check, "read_record", lambda _: {})
+    monkeypatch.setattr(release_check, "read_project", lambda: {"address": "https://code.shop.invalid"})
+    with pytest.raises(FailedError) as refusal:
         release_check.check_tag("v0.0.1")
+    wrong_tag, no_date, not_recorded, placeholders = str(refusal.value).splitlines()
+    assert "v0.0.1 is not v" in wrong_tag
+    assert "README.md has no date" in no_date
+    assert "not recorded" in not_recorded
+    assert placeholders.endswith(": address")
 
 
 def test_hashes_are_in_the_order_of_names(tmp_path: Path) -> None:
     for name in ("b", "a", "SHA256SUMS"):
         (tmp_path / name).write_text(name)
     assert [path.name for path, _ in hash_files(tmp_path)] == ["a", "b"]
-
-
-def test_the_address_is_checked_last() -> None:
-    """So that everything else is seen to pass before the project has one."""
-    assert list(release_check.STEPS)[-1] == "address"
