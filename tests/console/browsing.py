@@ -1,5 +1,5 @@
-"""A browser without scripts for tests of the console: cookies, redirects, and forms sent as the
-page has them, from an address of its own.
+"""A browser without scripts for tests of the console: it keeps cookies, follows redirects, and sends forms as
+the page has them, from its own address.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 _ADDRESSES = itertools.count(1)
 SESSION = "headwater_session"
-"""The cookie of a browser that is logged in."""
+"""The session cookie of a logged-in browser."""
 
 
 @dataclass
 class PageForm:
-    """A form on a page: where it goes, and what it holds untouched."""
+    """A form on a page: its action and its untouched fields."""
 
     action: str
     fields: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -34,7 +34,7 @@ _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
 
 class Forms(Markup):
-    """Every form that posts."""
+    """Collects every form with method POST."""
 
     def __init__(self, html: str) -> None:
         self.forms: list[PageForm] = []
@@ -77,7 +77,7 @@ class Forms(Markup):
 
 
 class Browser:
-    """One browser with its cookies."""
+    """A browser with its cookies."""
 
     def __init__(self, base_url: str) -> None:
         number = next(_ADDRESSES)
@@ -95,7 +95,7 @@ class Browser:
         return Forms(page.text).forms
 
     def form(self, path: str, action: str, **holding: str) -> PageForm:
-        """The form of a page that goes to `action` and holds these values."""
+        """Return the form of a page that is sent to `action` and has these values."""
         (found, *_) = [
             form for form in self.forms(path)
             if form.action == action and holding.items() <= dict(form.fields).items()
@@ -128,10 +128,10 @@ class Browser:
 
 
 def without_tokens(html: str) -> str:
-    """A page without the tokens of its forms, which read differently each time."""
+    """Return a page without its form tokens, which differ each time."""
     return re.sub(r'name="form_token" value="[0-9a-f]+"', "", html)
 
 
 def headings(html: str) -> list[int]:
-    """The levels of a page's headings, in order."""
+    """Return the levels of a page's headings, in order."""
     return [int(level) for level in re.findall(r"<h([1-6])", html)]

@@ -1,4 +1,4 @@
-"""A server of the console with the cheapest Argon2, and people with browsers."""
+"""A console server with the cheapest Argon2 parameters, and logged-in users with browsers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.accounts import CHEAP, Accounts
 
 
 class Counting(Passwords):
-    """Passwords that count how many were looked at."""
+    """Counts how many passwords were verified."""
 
     def __init__(self) -> None:
         super().__init__(PasswordHasher(**CHEAP))
@@ -43,7 +43,7 @@ def passwords() -> Counting:
 def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
-    """The application behind a proxy that it trusts."""
+    """The application behind a trusted proxy."""
     folder: Path = tmp_path_factory.mktemp("console")
     trusted = (ip_network("127.0.0.1"),)
     settings = Settings(rate_limit_factor=1000, data_dir=folder, trusted_proxies=trusted)
@@ -59,7 +59,7 @@ def accounts(database_url: str) -> Accounts:
 
 @contextmanager
 def opened(console: Running) -> Iterator[Browser]:
-    """A browser in which nobody is logged in."""
+    """Yield a browser without a login."""
     browser = Browser(console.base_url)
     with browser.client:
         yield browser
@@ -67,7 +67,7 @@ def opened(console: Running) -> Iterator[Browser]:
 
 @contextmanager
 def logged_in(console: Running, accounts: Accounts, space_id: int, role: Role) -> Iterator[Browser]:
-    """The browser of a new member of a Space, for longer than one test."""
+    """Yield the browser of a new member of a Space, for use in several tests."""
     with opened(console) as browser:
         _, token = accounts.logged_in(space_id, role, str(role))
         browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
@@ -76,7 +76,7 @@ def logged_in(console: Running, accounts: Accounts, space_id: int, role: Role) -
 
 @pytest.fixture
 def new_browser(console: Running) -> Iterator[Callable[[], Browser]]:
-    """Makes browsers in which nobody is logged in."""
+    """A function that makes browsers without a login."""
     opened: list[Browser] = []
 
     def make() -> Browser:
@@ -90,26 +90,28 @@ def new_browser(console: Running) -> Iterator[Callable[[], Browser]]:
 
 @pytest.fixture
 def browser(new_browser: Callable[[], Browser]) -> Browser:
-    """A browser in which nobody is logged in."""
+    """A browser without a login."""
     return new_browser()
 
 
 @dataclass
 class Person:
-    """A member of the Space, logged in."""
+    """A logged-in member of the Space."""
 
     user: User
     browser: Browser
 
     @property
     def form_key(self) -> bytes:
-        """What their forms are signed with, for sending those that no page offers them."""
+        """Return the key that signs the member's forms, to send forms that no page shows them."""
         return _csrf_key(self.browser.session() or "")
 
 
 @pytest.fixture
 def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int) -> Callable[..., Person]:
-    """Makes a member of the test's Space, logged in (test_login.py does it by the page)."""
+    """A function that makes a logged-in member of the test's Space (test_login.py logs in through the
+    page).
+    """
     numbers = itertools.count(1)
 
     def make(role: Role = Role.OWNER, space: int = space_id, name: str | None = None) -> Person:

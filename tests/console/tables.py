@@ -1,6 +1,4 @@
-"""Reading the figures of a page: the cells of its tables and headlines, with their exact values and
-where they lead.
-"""
+"""Reads the figures of a page: the cells of its tables and headlines, with their exact values and links."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from tests.support.markup import Markup
 
 @dataclass
 class Cell:
-    """A cell of a table, or a headline."""
+    """A table cell, or a headline."""
 
     text: str = ""
     value: str | None = None
@@ -20,7 +18,7 @@ class Cell:
 
 
 class PageTables(Markup):
-    """The tables of a page, by the id of the heading that names their section."""
+    """The tables of a page, by the id of their section's heading."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -58,9 +56,9 @@ class PageTables(Markup):
 
     @property
     def listed(self) -> Cell:
-        """How many events a page of orders or events lists."""
+        """Return the number of events on a page of orders or events."""
         return self.headlines.get("Orders and refunds") or self.headlines["Events"]
 
     def row(self, table: str, title: str) -> list[Cell]:
-        """The row of a table whose first cell begins with a title."""
+        """Return the row of a table whose first cell begins with a title."""
         return next(row for row in self.tables[table] if row and row[0].text.strip().startswith(title))

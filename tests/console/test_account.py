@@ -1,4 +1,4 @@
-"""The account's page: name, password, and the browsers that are logged in."""
+"""The account page: name, password and sessions."""
 
 from __future__ import annotations
 

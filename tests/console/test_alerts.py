@@ -1,4 +1,4 @@
-"""The page of alerts: what is open and what was, the rules and channels."""
+"""The alerts page: open and ended alerts, rules and channels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def put_alert(stage: Stage, rule: str = "visits_fell", subject: str = "", **columns: object) -> int:
-    """An alert with its first step."""
+    """Store an alert with its first transition."""
     given = {"title": "Visits stopped", "cause": "The tag is gone.", "ended_at": None, **columns}
     row = stage.connection.execute(
         "INSERT INTO alerts (space_id, rule, subject, title, cause, began, opened_at, ended_at)"
@@ -53,14 +53,14 @@ def reports_page(space_id: int) -> str:
 
 
 def add_channel(person: Person, space_id: int, **fields: str) -> str:
-    """The page after a channel was added."""
+    """Add a channel, and return the page after it."""
     values = {"kind": "webhook", "name": "Team", "address": "https://hooks.example/T1/secret", **fields}
     action = f"{make_page(space_id)}/channels/create"
     return person.browser.fill(rules_page(space_id), action, **values).text
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
-    """An alert is on every page, is dealt with, and is in the history when it has ended."""
+    """An alert is on every page, can be acknowledged, and is listed in the history when it has ended."""
     alert = put_alert(stage)
     put_alert(stage, "orders_fell", title="Orders fell", ended_at=datetime.now(UTC))
     for end in ("/members", "/setup"):
@@ -112,14 +112,14 @@ def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def change_page(person: Person, space_id: int) -> str:
-    """The page with the form of the only rule."""
+    """Return the address of the form of the only rule."""
     page = rules_page(space_id)
     (link,) = re.findall(rf'href="({page}\?change=[0-9]+)', person.browser.get(page).text)
     return link
 
 
 def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
-    """ROAS of Meta below 2 is three selects and a number; it is changed, muted and deleted."""
+    """"ROAS of Meta below 2" takes three selects and a number; the rule can be changed, muted and deleted."""
     page = rules_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     text = owner.browser.send(form, filter="platform:meta", threshold="2").text
@@ -246,7 +246,7 @@ def test_no_more_channels_than_there_may_be(
 
 
 def test_a_test_that_cannot_go_out(owner: Person, space_id: int) -> None:
-    """Without a mail server, and to an address of this machine, the page says what to do."""
+    """If there is no mail server, or the webhook's address is on this machine, the page says what to do."""
     page, action = rules_page(space_id), f"{make_page(space_id)}/channels/test"
     add_channel(owner, space_id, address="https://127.0.0.1/hook")
     text = owner.browser.fill(page, action).text

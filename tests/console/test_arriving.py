@@ -1,5 +1,5 @@
-"""One-time links: the first account of an installation, and a password chosen anew. The first
-account needs an installation of its own.
+"""One-time links: for an installation's first account, and to reset a password. The first account needs a new
+installation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEW = "a password of another kind"
 
 @pytest.fixture
 def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
-    """A database that nobody has set up."""
+    """A database without accounts."""
     connection.execute("DROP DATABASE IF EXISTS set_up WITH (FORCE)")
     connection.execute("CREATE DATABASE set_up")
     url = database_url.replace("/headwater?", "/set_up?")
@@ -38,7 +38,7 @@ def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def first(empty: str, passwords: Counting) -> Iterator[Browser]:
-    """A browser at a console that nobody has set up."""
+    """A browser at a console without accounts."""
     running = run_application(Settings(), empty, passwords)
     browser = Browser(running.base_url)
     yield browser

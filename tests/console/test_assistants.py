@@ -1,4 +1,6 @@
-"""The page of MCP settings: the address, personal tokens shown once, revoked by who may."""
+"""The MCP page: the address, and personal tokens, which are shown once and can be revoked by permitted
+members.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The page of the audit log: who changed what, from where, by which way in; its search and its file."""
+"""The audit log page: who changed what, from which address and through which interface; its search and its
+file.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.support.commands import run_command
 
 
 def read_log(person: Person, space_id: int, **search: str) -> list[dict[str, object]]:
-    """The entries in the page's file, newest first."""
+    """Return the entries in the page's file, newest first."""
     answer = person.browser.client.get(f"/console/spaces/{space_id}/audit.ndjson", params=search)
     assert answer.status_code == 200, answer.text
     return [json.loads(line) for line in answer.text.splitlines()]

@@ -1,5 +1,5 @@
-"""What people do with their accounts adds one entry to the audit log: of the installation, or of the Space
-that it is about. None has a password, a secret, a code, a link or an address. A route in neither table fails.
+"""Each action on an account adds one entry to the audit log of the installation, or of the Space it concerns.
+No entry has a password, a secret, a code, a link or an address. A route missing from both tables fails.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ OTHERS = {"/login/sso/{provider}/logout": "tests/sso/test_provisioning.py"}
 
 @dataclass
 class Log:
-    """What is added to the audit log."""
+    """Reads new entries of the audit log."""
 
     connection: psycopg.Connection
     seen: int
 
     def read(self) -> list[dict[str, Any]]:
-        """The entries since the last look; none of them has anything that is secret or personal."""
+        """Return the entries since the last call, and check that they contain no secret or personal data."""
         entries = list_entries(self.connection, self.seen)
         self.seen = max([self.seen, *(entry["id"] for entry in entries)])
         written = json.dumps(entries).lower()
@@ -57,7 +57,7 @@ class Log:
         return entries
 
     def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = OF_INSTALLATION) -> Any:
-        """The only entry since the last look, of this action, about rows of these kinds."""
+        """Return the only entry since the last call, and check its action and the kinds of its rows."""
         (entry,) = self.read()
         assert (entry["way"], entry["action"], entry["user_id"]) == ("console", action, user_id)
         assert entry["space_id"] == space_id
@@ -72,7 +72,7 @@ def log(connection: psycopg.Connection) -> Log:
 
 
 def test_it_works() -> None:
-    """Each route of accounts is walked here or in another file."""
+    """Every account route is tested here or in another file."""
     assert {path for method, path in ELSEWHERE if method == "POST"} == WALKED | OTHERS.keys()
 
 
@@ -175,7 +175,7 @@ def test_joining_as_a_user(
 
 
 def test_the_first_account(young_url: str, passwords: Counting) -> None:
-    """It gets every Space that is there: an entry in each, and one of the installation."""
+    """The account gets every existing Space: each has an entry, and so has the installation."""
     with psycopg.connect(young_url, autocommit=True) as connection:
         connection.execute("INSERT INTO spaces (name) VALUES ('One'), ('Two')")
         link = links.make_set_up_link(connection) or ""

@@ -1,5 +1,5 @@
-"""Every action in a Space adds one entry to the audit log, without any secret or any contact's address: each
-form is sent with what it changes. An action without a form here fails.
+"""Every action in a Space adds one entry to the audit log, without any secret or any contact's address. Each
+form is sent with the values it changes. An action without a form here fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.trained_models import plant_trained_model
 
 @pytest.fixture(scope="module")
 def console(database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Any) -> Iterator[Running]:
-    """The application with ad platforms that no test meets by accident."""
+    """The application with ad platforms at addresses that no test can reach by accident."""
     settings = Settings(
         rate_limit_factor=1000,
         data_dir=tmp_path_factory.mktemp("console"),
@@ -43,12 +43,12 @@ def console(database_url: str, tmp_path_factory: pytest.TempPathFactory, passwor
 
 
 Sent = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""What is in the path, and in the form."""
+"""The values in the path and in the form."""
 Form = Callable[[Desk], Sent]
 
 
 def plain(**values: Any) -> Form:
-    """A form that needs no rows."""
+    """Return a form that needs no rows."""
     return lambda _: ({}, values)
 
 
@@ -114,7 +114,7 @@ def unmerge(desk: Desk) -> Sent:
 
 
 def remove_member(desk: Desk) -> Sent:
-    """A member who has a key and a token."""
+    """Return the form for a member who has a key and a token."""
     member = desk.member()
     desk.insert(
         "api_keys", name="Theirs", key_hash=secrets.token_bytes(32), hint="abcd", scopes=[], made_by=member
@@ -187,7 +187,7 @@ def held(desk: Desk) -> Sent:
 
 
 def of(field: str, row: str, /, **values: Any) -> Form:
-    """A form whose field names a row that the desk makes."""
+    """Return a form with a field that names a row made by the desk."""
     return lambda desk: ({}, {field: getattr(desk, row)(), **values})
 
 
@@ -333,7 +333,7 @@ def desk(owner: Person, connection: psycopg.Connection, space_id: int) -> Desk:
 
 
 def send(owner: Person, desk: Desk, end: str, form: Form) -> list[dict[str, Any]]:
-    """Send a form; return what it adds to the log."""
+    """Send a form, and return the entries it adds to the log."""
     path, values = form(desk)
     address = end.format(**path) if path else end
     name, once, _ = ACTIONS[end]
@@ -348,7 +348,7 @@ def send(owner: Person, desk: Desk, end: str, form: Form) -> list[dict[str, Any]
 
 
 def test_it_works() -> None:
-    """Each action of the console is in one table."""
+    """Each action of the console is in exactly one table."""
     assert FORMS.keys() | NOT_RECORDED.keys() == ACTIONS.keys()
     assert not FORMS.keys() & NOT_RECORDED.keys()
 

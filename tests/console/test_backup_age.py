@@ -1,4 +1,4 @@
-"""The age of the latest backup: on the page Setup, and in the metrics."""
+"""The age of the latest backup: on the Setup page, and in the metrics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def records(connection: psycopg.Connection) -> Iterator[Records]:
 
 
 def line(owner: Person, space_id: int) -> str:
-    """What the page says of backups, without its tags."""
+    """Return the page's line about backups, without tags."""
     page = owner.browser.get(f"/console/spaces/{space_id}/setup").text
     text = re.sub("<[^>]*>", "", page.partition('id="checklist"')[2].partition("</section>")[0])
     return " ".join(text.partition("Backup")[2].split())

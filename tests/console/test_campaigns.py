@@ -1,5 +1,5 @@
-"""The page of campaigns: what was spent beside what it brought, in which every cent of the ledger
-is in a row or in the line of what is in none, and every figure of events leads to them.
+"""The campaigns page: spend next to the revenue it brought. Every cent of the ledger is in a row or in the
+line for the remaining spend, and every figure of events links to them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ONCE_KNOWN = SourceNames(
     {}, [PaidNetwork(number, f"{name}_ads", (), name)
          for number, name in zip(NUMBERS, ("billboard", "fair"), strict=False)],
 )  # fmt: skip
-"""What the ledger has rows of, and no Space of these tests has a source for."""
+"""Networks with rows in the ledger, but without a source in these Spaces."""
 PLACES = {column.figure: place for place, column in enumerate(COLUMNS, 1)}
 
 
@@ -46,7 +46,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def put(database_url: str, space_id: int) -> Any:
-    """Puts rows into the ledger."""
+    """A function that puts rows into the ledger."""
 
     def store(*rows: dict[str, Any]) -> None:
         report = read_spend({"spend": [*rows]}, datetime.now(UTC), ONCE_KNOWN)
@@ -106,7 +106,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
 
 
 def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
-    """Each below the row that it is part of; spend that is in none of them has a row, too."""
+    """Finer rows open below the row they belong to; spend in none of them has its own row."""
     order(stage, "google_ads", "100", campaign_id="4711", adset_id="8", ad_id="9")
     ids = {"account_id": "1", "campaign_id": "4711", "campaign_name": HOSTILE}
     put(spent(3, "google", 60, **ids), spent(3, "google", 40, **ids, adset_id="8", ad_id="9"),
@@ -201,7 +201,7 @@ def test_columns_are_chosen_and_rows_without_spend_hidden(
 def test_roas_is_compared_with_break_even(
     owner: Person, stage: Stage, put: Any, rate: str, revenue: str, mark: str
 ) -> None:
-    """At 50 % product costs, ROAS breaks even at 2; within a tenth of it counts as near."""
+    """With product costs of 50 %, ROAS breaks even at 2; within a tenth of that it counts as near."""
     space_id = stage.space_id
     stage.connection.execute("UPDATE spaces SET cost_rate = %s WHERE id = %s", (rate or None, space_id))
     order(stage, "google_ads", revenue)
@@ -250,7 +250,7 @@ def test_all_adds_up_and_leads_to_events(
 
 
 def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
-    """It is a column once the Space has a cost rate, which is one of its settings."""
+    """The column appears once the Space has a cost rate, which is one of its settings."""
     order(stage, "google_ads", "100")
     put(spent(3, "google", 20))
     assert "Profit" not in make_page(owner, space_id).headlines
@@ -267,7 +267,7 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
 
 
 def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
-    """It says how spend is brought in, or on which days there is some."""
+    """The page explains how to bring in spend, or which days have some."""
     page = make_page(owner, space_id)
     assert "No spend yet" in page.html
     assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html

@@ -1,4 +1,4 @@
-"""The page of changes: a late order and a merge, explained."""
+"""The changes page: a late order and a merge, explained."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
 
 
 def let_pass(shop: Stage, passed: timedelta) -> None:
-    """Make everything that has happened so far older."""
+    """Backdate everything that has happened so far."""
     for table, column in (("new_rows", "made_at"), ("merges", "merged_at")):
-        age = f"extract(epoch FROM {column} - timestamptz 'epoch')"  # for any node: immutable
+        age = f"extract(epoch FROM {column} - timestamptz 'epoch')"  # immutable, for distributed tables
         shop.connection.execute(
             f"UPDATE {table} SET {column} = to_timestamp({age} - %s) WHERE space_id = %s",
             (passed.total_seconds(), shop.space_id),

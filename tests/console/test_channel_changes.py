@@ -1,4 +1,6 @@
-"""The page of what changed: by channel compared with the previous period, with a sentence for each change."""
+"""The "what changed" page: the change by channel since the previous period, with a sentence for each
+change.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ __all__ = ["stage"]
 
 @pytest.fixture
 def space(stage: Stage) -> Stage:
-    """E-mail fell by an order, ads by the average order, and one order has no touchpoint."""
+    """E-mail lost an order, ads lost order value, and one order has no touchpoint."""
     for source, amount, days in (
         ("email", "90", 40), ("email", "60", 41), ("email", "75", 5),
         ("google_ads", "80", 40), ("google_ads", "30", 5),

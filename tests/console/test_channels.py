@@ -1,4 +1,4 @@
-"""A Space's first page: revenue, where it came from, against the time before."""
+"""The channels page: revenue by source, compared with the previous period."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def days_ago(days: int) -> datetime:
 
 
 def order(stage: Stage, source: str | None, amount: str, days: int = 3, **ad: str) -> int:
-    """An order, a minute after a visit from a source."""
+    """Store an order, a minute after a visit from a source."""
     contact = stage.contact()
     if source:
         columns = {"tag_set_id": stage.tag_set(**ad)} if ad else {}
@@ -80,7 +80,7 @@ def test_deleted_visits_are_told(owner: Person, stage: Stage, space_id: int) -> 
 
 
 def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> None:
-    """Only in a Space that has any, and not with a filter on what visits do not have."""
+    """The columns appear only in a Space with visits, and not with a filter that visits can't have."""
     order(stage, "google_ads", "10")
     assert "Conversion rate" not in owner.browser.get(f"/console/spaces/{space_id}").text
     for source in ("google_ads", "google_ads", "email"):
@@ -95,7 +95,7 @@ def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> 
 
 
 def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> None:
-    """Each leads to a page that says so, and keeps the other choices."""
+    """Each link leads to a page that shows the choice, and keeps the other choices."""
     order(stage, "google_ads", "10")
     address = f"/console/spaces/{space_id}/channels"
     page = owner.browser.get(f"{address}?attribution_model=u_shaped").text
@@ -134,7 +134,7 @@ def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_no_group(owner: Person, stage: Stage, space_id: int) -> None:
-    """What has no campaign is a row, too, and opens nothing wrong."""
+    """Orders without a campaign have a row, too, and opening it is safe."""
     order(stage, "google_ads", "10")
     page = make_page(owner, space_id, "open=paid&open=paid/google_ads&open=paid/google_ads/")
     assert page.row("channels", "No campaign")[1].value == "10"
@@ -142,7 +142,7 @@ def test_no_group(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
-    """Those are counted; no amount and no currency is on the page."""
+    """They are counted; no amount and no currency is on the page."""
     contact = stage.contact()
     stage.touchpoint(contact, "email", occurred_at=days_ago(4))
     stage.event(contact, event_name="sign_up", event_time=days_ago(3), amount=None)
@@ -161,8 +161,8 @@ def test_by_date_of_the_touch(owner: Person, stage: Stage, space_id: int) -> Non
 
 
 def test_filters(owner: Person, stage: Stage, space_id: int) -> None:
-    """Of some touchpoints only, the figures at the top are of their events; a chip takes a filter
-    away again.
+    """With a filter on touchpoints, the figures at the top cover only their events; a chip removes the
+    filter.
     """
     order(stage, "google_ads", "10", campaign_id="c1", campaign_name="Boots")
     order(stage, "email", "5")
@@ -190,7 +190,7 @@ def test_csv_is_that_of_the_table(owner: Person, stage: Stage, space_id: int) ->
 
 
 def test_an_empty_space(owner: Person, space_id: int) -> None:
-    """It opens with the set-up list; a question about it leads to no other empty page."""
+    """It opens with the set-up list; a question about its data leads to no other empty page."""
     first = owner.browser.get(f"/console/spaces/{space_id}")
     assert str(first.url).endswith(f"/console/spaces/{space_id}/setup")
     page = make_page(owner, space_id, "period=today")
@@ -212,7 +212,7 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
     ],
 )
 def test_refuses(owner: Person, space_id: int, query: str, name: str) -> None:
-    """The page stands, with its bar and the rule."""
+    """The page keeps its filter bar, and states the rule that was broken."""
     answer = owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
     assert answer.status_code == 422
     assert f"The {name}" in answer.text
@@ -230,7 +230,7 @@ def test_hostile_choices_are_text(owner: Person, space_id: int) -> None:
 
 
 def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int) -> None:
-    """A member's own: another does not see it, and cannot remove it."""
+    """A view belongs to its member: others can't see or remove it."""
     path = f"/console/spaces/{space_id}/channels?attribution_model=linear"
     saved = owner.browser.fill(path, f"/console/spaces/{space_id}/views/save", name=HOSTILE)
     assert saved.status_code == 200

@@ -1,4 +1,4 @@
-"""The horizontal rules of a chart: round values, with few of them above what is drawn."""
+"""The horizontal lines of a chart: round values, few of them above the drawn ones."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""One definition of a report of cohorts: the page Cohorts, its CSV, the API, its CSV and assistants
-have the same figures, which are those of plain models, to the last digit; or all refuse it, as a
-rate is missing.
+"""A cohort report has one definition: the Cohorts page, its CSV, the API, its CSV and assistants have the
+same figures, equal to plain models to the last digit; or all of them refuse it because a rate is missing.
 
-HEADWATER_COHORT_REPORTS makes the run longer, HEADWATER_FIRST_COHORT_REPORT begins it with another
-report.
+HEADWATER_COHORT_REPORTS makes the run longer, HEADWATER_FIRST_COHORT_REPORT starts it with another report.
 """
 
 from __future__ import annotations
@@ -44,9 +42,9 @@ from tests.support.trained_models import plant_trained_model
 REPORTS = campaign_size("HEADWATER_COHORT_REPORTS", 12, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_COHORT_REPORT", "0"))
 OF_A_WORLD = 6
-"""Reports of one Space as it is."""
+"""Reports of each random Space."""
 AGO = (130, 90, 50)
-"""The days ago about which people come and buy, of which the latest are some days past."""
+"""About how many days ago people come and buy; all of these days are past by some margin."""
 GROUPS = ("source", "source", "campaign", "campaign", "channel", "adset", "ad", "keyword", "none")
 ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo")
 PARTLY = ("source:google_ads", "source:facebook_ads", "campaign:1", "campaign:Spring", "adset:2")
@@ -80,7 +78,7 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
 
 
 def some_rates(dice: Random, today: date) -> Rates:
-    """Rates of most days; of some Spaces there are none for longer than they last."""
+    """Return rates of most days. Some Spaces have a gap longer than a rate is valid."""
     gone = today - timedelta(days=dice.randrange(170)) if dice.random() < 0.3 else None
     rates: Rates = {}
     for ago in range(190):
@@ -93,7 +91,7 @@ def some_rates(dice: Random, today: date) -> Rates:
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A question, under the names that the API has for it."""
+    """Return a random question with the API's parameter names."""
     today = datetime.now(UTC).date()
     first, last = sorted(today - timedelta(days=dice.randrange(170)) for _ in range(2))
     if dice.random() < 0.6:
@@ -135,7 +133,7 @@ def faults_of_all(
     owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
     question: tuple[dict[str, Any], date],
 ) -> Iterator[str]:  # fmt: skip
-    """What differs between any two ways to a report."""
+    """Yield the differences between any two interfaces to a report."""
     asked, today = question
     response = client.get("/reports/cohorts", params=asked)
     answer = msgspec.json.decode(response.content)
@@ -157,7 +155,7 @@ def faults_of_all(
 def faults_of_page(
     owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
 ) -> Iterator[str]:
-    """What the page, or its CSV, has otherwise."""
+    """Yield the differences of the page, or of its CSV, from the answer."""
     figures = [name for name in FIGURES if name != "contribution" or answer["cost_rate"]]
     figure = Random(f"{asked}").choice(figures)
     params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}
@@ -189,7 +187,7 @@ def faults_of_page(
 
 
 def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all months come to."""
+    """Return the sums over all months."""
     spend = sum((Decimal(repr(row["spend"])) for row in totals), Decimal(0))
     revenue = sum((Decimal(repr(row["cumulative_revenue"][-1])) for row in totals), Decimal(0))
     new = sum(row["new_customers"] for row in totals)
@@ -200,7 +198,7 @@ def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[str]:
-    """What a month's row of the page has otherwise."""
+    """Yield the differences in a month's row of the page."""
     new = row["new_customers"]
     right = [new, row["spend"], row["cac"]]
     shown = [cell.value or "" for cell in cells[1:4]]

@@ -1,4 +1,4 @@
-"""The page of cohorts: every figure is that of the API, and leads to the events behind it."""
+"""The cohorts page: every figure equals the API's, and links to the events behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def shop(stage: Stage, put: Any) -> Stage:
-    """One customer by TikTok two months ago, who bought again the month after; one by nobody."""
+    """A customer who came through TikTok two months ago and bought again the month after, and a customer
+    without a touch.
+    """
     anna, ben = stage.contact(), stage.contact()
     stage.touchpoint(anna, "tiktok_ads", occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
     for ago, amount in ((2, 100), (1, 50), (1, -20)):
@@ -71,7 +73,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
 def test_a_source_without_spend_of_its_own_says_why(
     owner: Person, space_id: int, stage: Stage, put: Any
 ) -> None:
-    """Organic search costs nothing; Google's spend is that of several sources."""
+    """Organic search costs nothing; Google's spend belongs to several sources."""
     for number, source in enumerate(("google_organic", "google_ads")):
         contact = stage.contact()
         stage.touchpoint(contact, source, occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")

@@ -1,4 +1,4 @@
-"""The page of completeness, and what the first page says of it."""
+"""The completeness page, and its summary on the first page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.factories import Stage
 
 
 def sell(connection: psycopg.Connection, space_id: int) -> None:
-    """Every day brings 75 at once and 25 a day later; yesterday's 25 are still to come."""
+    """Store 75 for every day immediately and 25 a day later; yesterday's 25 are still missing."""
     stage = Stage(connection, space_id, "")
     contact_id = stage.contact()
     today = datetime.combine(datetime.now(UTC).date(), time(12), UTC)

@@ -1,5 +1,5 @@
-"""Pages and the files that they load come compressed, and no token of a form can be guessed from
-their length; answers of the API come as they are.
+"""Pages and their static files are compressed, and no form token can be guessed from their length; answers of
+the API are not compressed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.factories import Stage
 
 
 def get(url: str, coding: str, key: str = "", **cookies: str) -> tuple[httpx.Headers, bytes]:
-    """What a server sends of a page, with the bytes as they came."""
+    """Return the headers of a page and its body as sent, still compressed."""
     headers = {"Accept-Encoding": coding} | ({"Authorization": f"Bearer {key}"} if key else {})
     with httpx.Client(cookies=cookies, headers=headers) as client, client.stream("GET", url) as answer:
         assert answer.status_code == 200

@@ -1,4 +1,4 @@
-"""The page of one contact: who it is, its timeline page by page, merges undone, persons erased."""
+"""The page of one contact: its profile, its timeline page by page, undoing merges, erasing people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def merged(connection: psycopg.Connection, space_id: int) -> tuple[int, int]:
-    """A contact whose phone turned out to be theirs, and the contact that the phone had been."""
+    """Store a contact with a laptop and a phone. Return its id, and the id that the phone's contact had
+    before the merge.
+    """
     queue = Queue(connection, space_id)
     queue.run(event(event_name="sign_up", email="ann@ash.example", trk_token="laptop-1"))
     first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))
@@ -89,7 +91,7 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
 
 
 def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
-    """Every item once and in order, also among those of one moment; and back again."""
+    """Every item is listed once and in order, even among items of one moment; and the same backward."""
     contact = stage.contact()
     visit = stage.visit(contact)
     for number in range(60):

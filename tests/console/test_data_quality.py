@@ -1,4 +1,4 @@
-"""What spoils figures, each problem with its count, examples and what mends it."""
+"""The data quality page: each problem with its count, examples and fix."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def order(stage: Stage, contact: int, **columns: Any) -> int:
 
 
 def visit(stage: Stage, rule: str, source: str = "referral", **columns: Any) -> int:
-    """A touchpoint of somebody new; returns the contact."""
+    """Store a touchpoint, usually of a new contact; return the contact."""
     contact = columns.pop("contact", None) or stage.contact(email="a@b.org")
     stage.touchpoint(contact, source, **{"source_rule": rule, "occurred_at": NOW, "url": PAGE} | columns)
     return contact
@@ -61,7 +61,7 @@ def site(stage: Stage, *origins: str) -> None:
 
 
 def findings(page: str) -> dict[FindingKind, int]:
-    """The kinds on the page and their counts, in the order of the page."""
+    """Return the kinds of problems and their counts, in the page's order."""
     cards = re.findall(r'<h2 id="(\w+)"><data value="(\d+)">', page)
     return {FindingKind(kind): int(count) for kind, count in cards}
 
@@ -80,7 +80,7 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     assert "the latest" not in page.partition(" in the period and")[0]
     assert f"/console/spaces/{space_id}/contacts/" in page
     assert contact
-    # What the name says is proposed: one click.
+    # The page proposes the source that the name suggests: one click.
     answer = owner.browser.fill(path, f"{path}/name", holding={"name": "fb-paid"})
     assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert "<bdi>fb-paid</bdi>" in answer.text
@@ -172,7 +172,7 @@ def test_sites_that_are_no_sources(
         contact = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=before)
         visit(stage, "other_site", contact=contact, referrer_host="issuer.example")
         order(stage, contact, order_id=str(minutes))
-        # An order straight after a referral says nothing against it.
+        # An order right after a referral doesn't count against the referrer.
         referred = visit(stage, "other_site", referrer_host="review.example")
         order(stage, referred, order_id=f"r{minutes}")
     page = owner.browser.get(path).text

@@ -1,4 +1,4 @@
-"""What would be sent to an ad platform for one order, on a page."""
+"""The preview page of an order's delivery to an ad platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.factories import Stage
 
 @pytest.fixture
 def stage(connection: psycopg.Connection, space_id: int) -> Stage:
-    """What is stored in the visitor's Space."""
+    """The data in the visitor's Space."""
     return Stage(connection, space_id, "")
 
 

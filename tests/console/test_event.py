@@ -1,4 +1,6 @@
-"""The page of one event: who, its path with each rule, credit under every model, deliveries."""
+"""The page of one event: its contact, its path with the rule of each touch, credit under every model,
+deliveries.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def show(owner: Person, space_id: int) -> Callable[..., str]:
-    """Opens an event's page, and returns its text without tags."""
+    """A function that opens an event's page, and returns its text without tags."""
 
     def open_page(event_id: int, query: str = "", status: int = 200) -> str:
         page = owner.browser.get(f"/console/spaces/{space_id}/events/{event_id}{query}")
@@ -39,7 +41,7 @@ def show(owner: Person, space_id: int) -> Callable[..., str]:
 
 
 def plain(html: str) -> str:
-    """The words of a page; blocks are kept apart."""
+    """Return the text of a page, with spaces between blocks."""
     inline = re.sub(r"</?(?:a|bdi|code|data|q|span|strong|time)\b[^>]*>", "", html)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
 
@@ -221,7 +223,7 @@ def test_another_spaces_event_is_as_an_unknown_one(
 
 
 def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
-    """A platform was told what the model said then; the page says beside it what the model says now."""
+    """The page shows the credit sent to a platform earlier, and next to it the model's credit now."""
     buyer = stage.contact()
     told = stage.touchpoint(buyer, "facebook_ads", source_rule="fbclid", occurred_at=days(3))
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(2))

@@ -1,4 +1,4 @@
-"""What holds for every page: its headers, its headings, that it is whole without scripts."""
+"""Properties of every page: its headers, its headings, and that it works without scripts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GUESTS = ("/login", "/console/set-up/x", "/console/reset/x", "/console/join/x")
 UNKNOWN = ("/console/nothing", "/console/spaces/0", "/console/spaces/x", "/console/spaces/1/x")
 
 FETCHING = ("/links", "/live")
-"""Pages whose script reads other answers of ours."""
+"""Pages whose script fetches other pages of the service."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -50,7 +50,7 @@ HEADERS = {
 
 
 def check(page: httpx.Response) -> None:
-    # Assistants open the login in a window of their own, and wait to hear from it.
+    # Assistants open the login in its own window, and wait for its message.
     policy = HEADERS["content-security-policy"]
     if page.url.path.endswith(FETCHING) and page.status_code == 200:
         policy = policy.replace("form-action", "connect-src 'self'; form-action")
@@ -88,7 +88,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
 
 
 ENTRY_HEADED = ("Performance", "General", "Overview", "Open")
-"""Tabs with a common name, whose page is headed with the entry's."""
+"""Tabs with a common name; the heading of their page is the name of the menu entry."""
 
 
 def test_a_page_is_headed_like_its_tab(owner: Person, space_id: int) -> None:
@@ -111,7 +111,7 @@ def test_a_guest(browser: Browser, path: str) -> None:
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.OWNER])
 def test_every_role_sees_every_page(person: Callable[..., Person], space_id: int, role: Role) -> None:
-    """As an owner does."""
+    """The same pages as an owner."""
     person(Role.OWNER)
     visitor = person(role)
     for end in IN_SPACE:
@@ -150,7 +150,7 @@ def test_another_method(browser: Browser, method: str, path: str) -> None:
 
 
 def test_what_fails_is_a_page(owner: Person, console: Running) -> None:
-    """A form that cannot be read, one that is too large, one in another form."""
+    """For a malformed form, a form that is too large, and a form of another type."""
     for content, kind, status in (
         (b"a=%ff", "application/x-www-form-urlencoded", 422),
         (b"a=" + b"x" * 300_000, "application/x-www-form-urlencoded", 413),

@@ -1,6 +1,6 @@
-"""One definition of a report: what a page shows is what the API, its CSV, assistants and scheduled
-mails have, to the last digit; and every figure leads to a list that adds up to it. Over drawn
-pages; HEADWATER_PAGES makes the run longer.
+"""A report has one definition: a page shows the same figures as the API, its CSV, assistants and scheduled
+mails, to the last digit; and every figure links to a list that adds up to it. The pages are random;
+HEADWATER_PAGES makes the run longer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHANNELS = {"Paid ads": "paid", "AI answers": "ai", "E-mail": "email", "Direct":
 
 
 def fill(stage: Stage, draw: random.Random) -> None:
-    """Sixty people with visits, orders, refunds and sign-ups over three months."""
+    """Store sixty people with visits, orders, refunds and sign-ups over three months."""
     company = stage.company(name="Acme")
     tags = [stage.tag_set(campaign_id=f"c{n}", campaign_name=f"Campaign {n}", ad_id=f"a{n}")
             for n in range(3)]  # fmt: skip
@@ -78,13 +78,13 @@ def assistant(server: Running, connection: psycopg.Connection, space_id: int) ->
 
 
 def mailed_periods() -> dict[str, Schedule]:
-    """The periods that scheduled reports have, as a page knows them."""
+    """Return the periods of scheduled reports, under their names on a page."""
     week = MONDAYS.period_words(datetime.now(UTC).date())
     return {"yesterday": DAILY, week: MONDAYS, "last month": MONTHLY}
 
 
 def drawn_page(draw: random.Random) -> str:
-    """The query of a page."""
+    """Return a random query of a page."""
     choices = {
         "period": ["last 30 days", "last 90 days", "this year", "last 12 weeks", *mailed_periods()],
         "compare": ["previous_period", "previous_year", "none"],
@@ -155,7 +155,9 @@ def test_page_csv_api_assistant_and_mail(
 
 
 def check_mail(notice: Notice, answer: dict[str, Any], measures: list[str]) -> None:
-    """The attached file has all digits, and the table the same to the cent."""
+    """Check that the attached file has all digits, and that the table has the same figures rounded to the
+    cent.
+    """
     assert notice.file is not None
     assert notice.table is not None
     lines = list(csv.DictReader(notice.file.splitlines()))
@@ -192,7 +194,7 @@ def test_every_figure_leads_to_what_it_is_made_of(owner: Person, space_id: int, 
 
 
 def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> None:
-    """Open what a figure leads to, and compare its totals, and the sum of its rows, with it."""
+    """Open a figure's link, and compare the totals and the sum of the rows with the figure."""
     assert cell.link
     first = owner.browser.get(cell.link)
     assert first.status_code == 200, (where, cell.link, first.text)
@@ -223,6 +225,6 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
 
 
 def next_of(html: str) -> str | None:
-    """The address of the next page of a list."""
+    """Return the address of a list's next page."""
     _, found, rest = html.partition('rel="next" href="')
     return rest.split('"')[0].replace("&amp;", "&") if found else None

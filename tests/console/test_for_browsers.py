@@ -1,4 +1,4 @@
-"""Addresses that a person may open although they are for programs, or lead nowhere."""
+"""Addresses that people may open although they are for programs, or don't exist."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_whatever_goes_wrong_is_a_page_for_people_and_json_for_programs(
 def test_where_only_programs_go_they_get_json_whatever_they_take(
     browser: Browser, method: str, path: str
 ) -> None:
-    """Some name HTML first without having thought about it."""
+    """Some programs list HTML first in their default Accept header."""
     taken = {"Accept": "text/html, image/gif, image/jpeg, */*; q=.2"}
     answer = browser.client.request(method, path, headers=taken)
     assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})

@@ -1,4 +1,4 @@
-"""Pages show an amount in its own currency, and what it is in the Space's."""
+"""Pages show an amount in its own currency, and converted to the Space's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.factories import NOON, Stage
 
 @pytest.fixture
 def stage(connection: psycopg.Connection, space_id: int) -> Stage:
-    """A Space in dollars where a krone is worth 0.15 of one."""
+    """A Space in dollars, with a krone worth 0.15 dollars."""
     connection.execute(
         "INSERT INTO rates (space_id, date, base, currency, rate)"
         " VALUES (%s, '2026-05-13', 'NOK', 'USD', 0.15)",
@@ -24,7 +24,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int]:
-    """A sale, and whose it is."""
+    """Store a sale, and return the ids of the event, its contact and its company."""
     company_id = stage.company()
     contact_id = stage.contact(company_id=company_id)
     event_id = stage.event(contact_id, company_id=company_id, amount=Decimal(amount), currency=currency)

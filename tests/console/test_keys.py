@@ -1,4 +1,4 @@
-"""The page of API keys: made once with the scopes chosen, shown once, revoked at once."""
+"""The page of API keys: created with the selected scopes, shown once, revoked immediately."""
 
 from __future__ import annotations
 

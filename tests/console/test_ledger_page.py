@@ -1,4 +1,4 @@
-"""The page of the spend ledger: rows as they are stored, what they count as, and their deletion."""
+"""The page of the spend ledger: rows as they are stored, their converted amounts, and their deletion."""
 
 from __future__ import annotations
 

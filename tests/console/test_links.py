@@ -1,4 +1,4 @@
-"""The link builder: a link with what visits by it will be called, its QR code, many at once."""
+"""The link builder: a link and the source its visits will have, its QR code, and many links at once."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_qr_code(owner: Person, path: str) -> None:
 
 
 def made(answer: httpx.Response) -> dict[int, str]:
-    """The links on the page, by line."""
+    """Return the links on the page, by line."""
     rows = re.findall(r"Line </span>(\d+)</th>.*?<bdi>(.*?)</bdi>", answer.text, re.DOTALL)
     return {int(line): html.unescape(link) for line, link in rows}
 
@@ -178,7 +178,7 @@ def test_many_links(owner: Person, path: str) -> None:
         7: "Links can't have the source direct.",
         8: "The row has more cells than there are columns: address, campaign, source.",
     }
-    # The file is made of what the page was made of.
+    # The file is built from the same input as the page.
     form = next(each for each in owner_forms(answer) if "as" not in each and "rows" in each)
     file = owner.browser.client.post(f"{path}/many", data=form | {"as": "csv"})
     assert 'filename="links.csv"' in file.headers["content-disposition"]
@@ -190,7 +190,7 @@ def test_many_links(owner: Person, path: str) -> None:
 
 
 def owner_forms(answer: httpx.Response) -> list[dict[str, str]]:
-    """The hidden fields of every form of a page."""
+    """Return the hidden fields of every form of a page."""
     return [
         {
             name: html.unescape(value)

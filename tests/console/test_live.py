@@ -1,4 +1,4 @@
-"""The page of what comes in: every state, its kinds, and one snapshot for all who look."""
+"""The live page: every state, its kinds, and one snapshot for all viewers."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def path(space_id: int) -> str:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is changed shows with the next request."""
+    """Changes show with the next request."""
     monkeypatch.setattr(arrivals, "FRESH_SECONDS", 0)
     monkeypatch.setattr(arrivals, "OLDEST_SECONDS", 0)
 
 
 def lines(answer: httpx.Response) -> dict[str, str]:
-    """The lines of the page, by their keys, as text."""
+    """Return the lines of the page as text, by key."""
     found = re.findall(r'data-line="([^"]*)">(.*?)</li>', answer.text, re.DOTALL)
     return {key: html.unescape(" ".join(re.sub("<[^>]*>", " ", line).split())) for key, line in found}
 
@@ -57,7 +57,7 @@ def links(answer: httpx.Response, key: str) -> list[str]:
 
 
 def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
-    """One of everything; returns the ids."""
+    """Store one item of every kind; return the ids."""
     contact = stage.contact(name=text, email="ada@b.org")
     visit = stage.visit(contact)
     page = stage.hit(contact, visit, occurred_at=at, url=f"https://shop.example/tents/{text}?a")
@@ -146,7 +146,7 @@ def test_what_has_not_changed(owner: Person, stage: Stage, path: str, now: datet
     put_all(stage, now)
     answer = owner.browser.get(f"{path}/latest")
     tag = answer.headers["etag"]
-    while True:  # a new minute begins a new list
+    while True:  # a new minute starts a new list
         same = owner.browser.client.get(f"{path}/latest", headers={"If-None-Match": tag})
         if same.status_code == 304:
             break

@@ -58,7 +58,7 @@ def test_logging_out_ends_the_session(owner: Person) -> None:
 
 
 def test_a_login_makes_a_new_session(owner: Person, browser: Browser) -> None:
-    """Whatever session somebody planted is not the one that is logged in."""
+    """A login never continues a session planted by an attacker."""
     browser.client.cookies.set("headwater_session", "planted" * 6, "127.0.0.1")
     browser.log_in(owner.user)
     assert browser.session() != "planted" * 6
@@ -139,7 +139,7 @@ def test_a_token_of_another_form_or_visitor(owner: Person, person: Callable[...,
 
 def test_a_login_that_another_site_began(browser: Browser, new_browser: Callable[[], Browser],
                                          accounts: Accounts) -> None:  # fmt: skip
-    """The attacker's own form, sent by the victim's browser, which has no such cookie."""
+    """The victim's browser sends the attacker's own form, without the attacker's cookie."""
     form = new_browser().form("/login", "/login")
     user = accounts.user()
     assert browser.send(form, email=user.email, password=PASSWORD).status_code == 403
@@ -188,7 +188,7 @@ def test_of_all_tries_ten_are_looked_at(
     console: Running,
     connection: psycopg.Connection,
 ) -> None:
-    """From as many addresses, on one account, many at once."""
+    """Many attempts at the same time on one account, each from another address."""
     user, browser = accounts.user(), new_browser()
     form = browser.form("/login", "/login")
     data = dict(form.fields) | {"email": user.email, "password": "wrong password"}
@@ -206,7 +206,7 @@ def test_of_all_tries_ten_are_looked_at(
         statuses = list(pool.map(attack, range(TRIES)))
     assert 1 <= passwords.verified - before <= FAILURES
     assert set(statuses) == {422, 429}
-    # The attack goes on through the growing waits between attempts until all are used.
+    # The attack continues through the growing waits between attempts, until all attempts are used.
     used = connection.execute(
         "UPDATE attempts SET taken_at = %s WHERE subject = %s",
         ([datetime.now(UTC)] * FAILURES, hash_secret(f"login to\0{user.email}")),
@@ -244,7 +244,9 @@ def test_logins_that_succeed_are_not_counted(browser: Browser, accounts: Account
 
 
 def test_the_unknown_cost_the_same(browser: Browser, accounts: Accounts) -> None:
-    """Both go through one verification; a machine that is busy gets three chances to show it."""
+    """A known and an unknown e-mail each cost one verification; a busy machine gets three tries to show
+    it.
+    """
     form = browser.form("/login", "/login")
 
     def difference(attempt: int) -> float:
@@ -320,7 +322,7 @@ def test_browsers_are_told_apart() -> None:
 def test_a_known_browser_is_not_locked_out_by_others(
     new_browser: Callable[[], Browser], accounts: Accounts
 ) -> None:
-    """Its own failures still are counted, and another account's browser is none of its own."""
+    """Its own failures are still counted, and another account's known browser doesn't count as known here."""
     user, browser, other = accounts.user(), new_browser(), new_browser()
     browser.log_in(user)
     other.log_in(accounts.user())

@@ -1,4 +1,4 @@
-"""Lists of ten thousand: a page at a time, with a search, and small whatever there is."""
+"""Lists of ten thousand rows: a page at a time, searchable, and small however many rows there are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.console.conftest import Person
 
 MANY = 10_000
 LARGEST = 100_000
-"""Bytes of a page with such a list, before it is compressed."""
+"""Bytes of a page with such a list, before compression."""
 
 FILL = {
     "/sites": """
@@ -38,7 +38,7 @@ FILL = {
 }
 SEARCH = {"/sources": "own"}
 KEPT = {"/sources": MANY}
-"""How many are left in use: three quarters, unless there is no end to them."""
+"""How many rows stay in use: three quarters, unless they can't end."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def fill(connection: psycopg.Connection, space_id: int) -> Callable[[str], None]
 
 
 def rows(page: str) -> list[str]:
-    """What the rows of the first table are called."""
+    """Return the titles of the rows in the first table."""
     table = re.search(r"<table.*?</table>", page, re.DOTALL)
     assert table is not None, page
     return re.findall(r'<th scope="row">.*?<bdi>(.*?)</bdi>', table[0])

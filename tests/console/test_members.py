@@ -1,4 +1,6 @@
-"""The members' page: who may invite, promote and remove whom; what removal takes away at once."""
+"""The members page: who may invite, promote and remove whom, and the access that ends immediately on
+removal.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Acc
 
 
 def post(person: Person, space_id: int, action: str, **values: str) -> int:
-    """What the server says to a form with a good token, offered by the page or not."""
+    """Return the status for a form with a valid token, whether or not a page offers it."""
     data = {"form_token": form_token(person.form_key, action), **values}
     answer = person.browser.client.post(f"{make_page(space_id)}/{action}", data=data)
     return answer.status_code

@@ -1,4 +1,4 @@
-"""Paid networks of a Space's own on the pages Sources and Data quality."""
+"""A Space's own paid networks on the pages Sources and Data quality."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def send(owner: Person, path: str, **values: str) -> Any:
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
-    """Data quality offers the network, Sources adds it, and the past is classified anew."""
+    """Data quality offers the network, Sources adds it, and past touches are reclassified."""
     base = f"/console/spaces/{space_id}"
     contact = stage.contact(email="a@b.org")
     stage.touchpoint(

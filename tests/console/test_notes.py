@@ -1,4 +1,4 @@
-"""Notes on days: marked in the chart of revenue, listed below it, changed and deleted by forms."""
+"""Notes on days: marked in the revenue chart, listed below it, changed and deleted by forms."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def listed(page: str) -> list[str]:
 
 @pytest.mark.usefixtures("stage")
 def test_it_works(owner: Person, space_id: int) -> None:
-    """Added on the chart's own page, which is what one comes back to; changed; deleted."""
+    """A note is added on the chart's page, which is shown again afterwards; then changed and deleted."""
     base, view = f"/console/spaces/{space_id}", "?attribution_model=linear&period=last+7+days"
     day = (TODAY - timedelta(days=2)).isoformat()
     page = owner.browser.fill(f"{base}{view}", f"{base}/notes/add", day=day, text=f"  {HOSTILE}  relaunch ")
@@ -73,8 +73,8 @@ def test_it_works(owner: Person, space_id: int) -> None:
 
 
 def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: int) -> None:
-    """They are numbered by day; a year has a mark for each month or week; a day of hours has none,
-    and lists them all the same.
+    """Marks are numbered by day. A year has a mark for each month or week; an hourly chart has no marks, but
+    still lists the notes.
     """
     for text, days_ago in (("c", 1), ("a", 3), ("b", 3), ("long ago", 800)):
         add(owner, space_id, text, days_ago)
@@ -139,7 +139,7 @@ def test_no_more_than_there_may_be_and_pages(
 def test_a_chart_lists_the_latest_notes_and_says_when_there_are_more(
     owner: Person, space_id: int, connection: psycopg.Connection
 ) -> None:
-    """Twenty are listed; the twenty-first takes the place of the oldest."""
+    """Twenty are listed; the twenty-first replaces the oldest."""
     chart = f"/console/spaces/{space_id}/channels?period=last+7+days"
     connection.execute(
         "INSERT INTO chart_notes (space_id, day, text)"
@@ -182,7 +182,7 @@ def test_another_space(person: Callable[..., Person], space_id: int, make_space:
 
 @pytest.mark.usefixtures("stage")
 def test_a_share_link_has_them_only_when_chosen(owner: Person, space_id: int, server: Running) -> None:
-    """Without who wrote them, and without any link."""
+    """Without their authors, and without any link."""
     add(owner, space_id, "Ada left")
 
     def seen(**fields: str) -> str:

@@ -18,13 +18,13 @@ LIST = "Order,Total\n1001,50\n1002,20\n<b>9</b>,1\n"
 
 @pytest.fixture
 def upload(person: Callable[..., Person], space_id: int) -> Callable[..., httpx.Response]:
-    """Send a list as a viewer."""
+    """A function that uploads a list as a viewer."""
     browser = person(Role.VIEWER).browser
     path = f"/console/spaces/{space_id}/order-comparison"
 
     def send(content: str | bytes, **fields: str) -> httpx.Response:
         form = browser.form(path, path)
-        assert form.fields[-1][0] == "file"  # as it is read while it arrives
+        assert form.fields[-1][0] == "file"  # the other fields must arrive before it
         data = {**dict(form.fields), "first": "2026-05-01", "last": "2026-05-31", **fields}
         files = {"file": ("list.csv", content, "text/csv")}
         return browser.client.post(path, data=data, files=files)
@@ -48,7 +48,7 @@ def test_it_works(
 
 
 def test_a_compressed_list(upload: Callable[..., httpx.Response]) -> None:
-    """A small file could be unpacked for ever."""
+    """A small file could unpack without end."""
     page = upload(gzip.compress(LIST.encode()))
     assert (page.status_code, "Upload it unpacked" in page.text) == (422, True)
 

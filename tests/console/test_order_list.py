@@ -1,4 +1,4 @@
-"""The tabs of Orders: what was sold, and everything that happened."""
+"""The tabs of Orders: sales, and all events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_orders(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_all_events(owner: Person, stage: Stage, space_id: int) -> None:
-    """Also steps before a conversion, which convert nobody."""
+    """The tab also lists steps before a conversion, which aren't conversions."""
     ann = stage.contact(name="Ann")
     for name in ("view_content", "sign_up", "purchase"):
         stage.event(ann, event_time=days_ago(3), event_name=name)

@@ -1,4 +1,4 @@
-"""An import from the upload of its file to its refused rows, worked on when a test says so."""
+"""An import, from the upload of its file to its refused rows. The test decides when the worker runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Desk:
     url: str
     folder: Path
     before: frozenset[str]
-    """Files that other tests have left."""
+    """Files left by other tests."""
 
     @property
     def orders(self) -> str:
@@ -63,13 +63,13 @@ class Desk:
         )  # fmt: skip
 
     def begin(self, content: bytes | str, **options: str) -> str:
-        """Upload a file that is taken; returns the path of its page."""
+        """Upload a file that is accepted, and return the path of its page."""
         page = self.upload(content, **options)
         assert page.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', page.text)
         return page.url.path
 
     def check(self, here: str, **values: Any) -> httpx.Response:
-        """Send the mapping as it was guessed but for some values, and let the worker check."""
+        """Send the guessed mapping with some values changed, and let the worker check."""
         answer = self.browser.fill(f"{here}?edit", f"{here}/check", **values)
         assert answer.status_code == 200, re.findall(r'class="refusal"[^>]*>([^<]*)', answer.text)
         self.work()
@@ -168,7 +168,7 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
         "SELECT count(*) FROM inbox WHERE space_id = %s", (desk.space_id,)
     ).fetchone()
     assert queued == (2,)
-    assert len(desk.events()) == 1  # by its order id
+    assert len(desk.events()) == 1  # recognised by its order id
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_mistakes_in_the_mapping(desk: Desk) -> None:
 
 
 def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
-    """The decimal comma, the month first, the zone: each ends in a sentence with the column, or in
-    the first rows as they would be stored.
+    """Decimal comma, month-first dates and time zone: a wrong choice either gives an error that names the
+    column, or shows in the preview of the first rows.
     """
     here = desk.begin(GERMAN.replace("1003;kein", "1003;eva@example.com"))
     wrong = desk.check(here, decimals="point", dates="mdy").text

@@ -1,4 +1,4 @@
-"""Orders in, and a webhook from its creation to the deliveries that are replayed."""
+"""Incoming orders, and a webhook from its creation to replayed deliveries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def address_on(page: httpx.Response) -> str:
 
 
 def assert_is_shown_once(page: httpx.Response, address: str) -> None:
-    """A page that came later shows the end of an address, and no more of it."""
+    """Check that a later page shows only the end of an address."""
     assert 'id="address"' not in page.text
     assert urlsplit(address).path.rpartition("/")[2] not in page.text
     assert f"<code>…{address[-4:]}</code>" in page.text
@@ -54,7 +54,7 @@ def list_path(page: httpx.Response, space_id: int) -> str:
 
 
 def deliver(console: Running, address: str, kind: str, secret: str | None, **changes: object) -> int:
-    """Deliver a sample as its sender does; returns the status of the answer."""
+    """Deliver a sample as its sender does, and return the status of the answer."""
     sample = SAMPLES[kind]
     body = json.dumps({**sample.body, **changes}).encode()
     signed = {sample.signature: sample.sign(body, secret)} if secret else {}
@@ -110,7 +110,7 @@ def test_only_a_hash_of_the_token_is_stored(
 
 
 def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, space_id: int) -> None:
-    """Loading the page with an address again neither shows it nor ends it."""
+    """Reloading the page with an address neither shows the address again nor replaces it."""
     orders, browser = orders_of(space_id), owner.browser
     form = browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
     typed = {"name": "Shop", "secret": "whsec_1"}
@@ -139,7 +139,7 @@ def test_a_form_sent_twice_changes_one_secret(owner: Person, console: Running, s
 def test_a_typed_secret_is_never_dropped(
     owner: Person, console: Running, space_id: int, kind: str, signing: str | None
 ) -> None:
-    """Whichever choice stands above it."""
+    """Whichever option is selected above it."""
     choice = {} if signing is None else {"signing": signing}
     page = create(owner.browser, space_id, kind, secret=" whsec_mine ", **choice)
     assert 'id="secret-made"' not in page.text

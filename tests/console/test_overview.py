@@ -1,5 +1,5 @@
 """The first page of a Space: tiles that drive the chart, sources by name with their spend, the latest orders.
-Its figures are those of `GET /reports` and of the pages it leads to.
+Its figures equal those of `GET /reports` and of the linked pages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Overview(PageTables):
 
     @property
     def chart(self) -> list[str]:
-        """The values of the chart's steps."""
+        """Return the values of the chart's time buckets."""
         return [row[1].value or "" for row in self.tables["chart"][1:]]
 
 
@@ -64,7 +64,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
 @pytest.mark.parametrize("query", ["", "period=last+90+days", "date_basis=touch"])
 @pytest.mark.parametrize("of_last_day", [0, 2, 5, 7])
 def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: int, query: str) -> None:
-    """The five newest, whether the last day has them or earlier days do."""
+    """The page lists the five newest, whether they are from the last day or earlier."""
     now = datetime.now(UTC)
     ages = [timedelta(hours=1 + number) for number in range(of_last_day)]
     ages += [timedelta(days=2, hours=number) for number in range(9 - of_last_day)]
@@ -84,7 +84,7 @@ def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: 
 def test_a_tile_drives_the_chart(
     owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
 ) -> None:
-    """By day; what is no tile is the first."""
+    """The chart is daily; an unknown tile selects the first one."""
     order(stage, "google_ads", "60", days=5)
     order(stage, "google_ads", "40")
     order(stage, None, "20")
@@ -130,7 +130,9 @@ def test_sources_of_the_same_value_are_in_the_order_of_their_spend(
 def test_the_rate_of_a_platform_is_that_of_all_its_visits(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
-    """Two of four visits by Meta led to an order: one of three by Facebook, one by Instagram."""
+    """Two of four visits through Meta led to an order: one of three through Facebook, one through
+    Instagram.
+    """
     visits = [("facebook", 3), ("instagram", 1), ("google", 2)]
     moment = round(days_ago(3).timestamp() * 1000)
     items: list[Any] = []
@@ -200,7 +202,7 @@ def test_stacked_by_channel(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
-    """Spend has no country, so no tile and no column of it can be right."""
+    """Spend has no country, so no tile or column of spend can be right."""
     order(stage, "google_ads", "60")
     put(spent(3, "google", 30))
     page = Overview(owner, space_id, "only=customer:new")
@@ -217,7 +219,7 @@ def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_a_name_that_is_not_listed(owner: Person, stage: Stage, space_id: int) -> None:
-    """Typed names stand for their keys; the nearest listed one is suggested for another."""
+    """A typed name is translated to its key; for an unknown name the nearest one is suggested."""
     order(stage, "facebook_ads", "100")
     order(stage, "email", "50")
     page = Overview(owner, space_id, "filter=source&key=Facebook+ads")

@@ -1,4 +1,4 @@
-"""Passkeys: adding, login, second factor, and every answer that is refused; tests/browser has real ones."""
+"""Passkeys: adding, login, second factor, and every refused answer. tests/browser uses real passkeys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ADD = f"{ACCOUNT}/passkeys"
 def named(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
-    """The application at a name, where browsers have passkeys."""
+    """The application at a host name, which passkeys need."""
     trusted = (ip_network("127.0.0.1"),)
     settings = Settings(data_dir=tmp_path_factory.mktemp("passkeys"), trusted_proxies=trusted)
     running = run_application(settings, database_url, passwords, host="localhost")
@@ -41,7 +41,7 @@ def named(
 
 @pytest.fixture
 def visit(named: Running) -> Iterator[Callable[[], Browser]]:
-    """Makes browsers that look the service up by its name."""
+    """A function that makes browsers that open the service by its name."""
     made: list[Browser] = []
 
     def make() -> Browser:
@@ -75,7 +75,7 @@ def answer(
     browser: Browser, page: httpx.Response, action: str,
     act: Callable[[dict[str, Any]], dict[str, Any]], **typed: str,
 ) -> httpx.Response:  # fmt: skip
-    """Answer the request in a page, as its script does."""
+    """Answer the passkey request in a page, as its script does."""
     assert page.status_code == 200, page.text
     (options,) = re.findall(r'data-options="([^"]+)"', page.text)
     credential = json.dumps(act(json.loads(html.unescape(options))))
@@ -89,7 +89,9 @@ def log_in(browser: Browser, device: SoftAuthenticator, path: str = LOGIN) -> ht
 
 
 def test_it_works(user: Owner, visit: Callable[[], Browser]) -> None:
-    """The first passkey shows recovery codes, logs in without a password, and counts as a factor."""
+    """The first passkey comes with recovery codes, logs in without a password, and counts as a second
+    factor.
+    """
     shown = user.add()
     assert len(read_recovery_codes(shown.text)) == 10
     assert "Phone" in user.browser.get(ACCOUNT).text
@@ -142,7 +144,7 @@ def test_several_with_names(user: Owner) -> None:
     ],
 )  # fmt: skip
 def test_what_is_refused(user: Owner, visit: Callable[[], Browser], change: dict[str, Any]) -> None:
-    """Of a new passkey, and at a login."""
+    """For a new passkey, and at a login."""
     good = dict(vars(user.device))
     vars(user.device).update(change)
     assert user.add().status_code == 422
@@ -158,7 +160,7 @@ def test_what_is_refused(user: Owner, visit: Callable[[], Browser], change: dict
 
 
 def test_a_copy_is_refused(user: Owner, visit: Callable[[], Browser]) -> None:
-    """Its count of signatures is behind."""
+    """Its signature counter is behind."""
     user.device.count = 5
     user.add()
     assert log_in(visit(), user.device).url.path != LOGIN
@@ -192,7 +194,7 @@ def test_a_request_is_answered_once_in_its_browser(user: Owner, visit: Callable[
 def test_another_users_passkey(
     user: Owner, accounts: Accounts, space_id: int, visit: Callable[[], Browser]
 ) -> None:
-    """Is no second factor; nor is a passkey with another user's handle."""
+    """It is no second factor, and is refused at login, even with the user's handle."""
     other = Owner(accounts, space_id, visit())
     user.add()
     other.add()
@@ -223,7 +225,7 @@ def test_whom_a_passkey_does_not_let_in(
 
 
 def test_where_browsers_have_none(browser: Browser) -> None:
-    """At an address without a name nothing is offered."""
+    """At an address without a host name no passkeys are offered."""
     assert browser.get(LOGIN).status_code == 404
     assert LOGIN not in browser.get("/login").text
 

@@ -1,4 +1,4 @@
-"""The page of paths: every figure is one of the report's, and leads to events that add up to it."""
+"""The paths page: every figure equals the report's, and links to events that add up to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def way(stage: Stage, *sources: str, amount: str) -> None:
-    """An order three days ago, and on each day before it a touchpoint."""
+    """Store an order three days ago, with one touchpoint on each of the days up to it."""
     contact = stage.contact()
     for at, source in enumerate(reversed(sources)):
         stage.touchpoint(contact, source, occurred_at=days_ago(3) - at * timedelta(days=1))

@@ -1,4 +1,4 @@
-"""The page of people: the newest, and the search for contacts and companies."""
+"""The people page: the newest, and the search for contacts and companies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def ann(stage: Stage) -> int:
-    """A contact known by everything that one can be known by."""
+    """A contact with an identifier of every kind."""
     contact = stage.contact(name="Ann Ash", email="ann.ash@ash.example", phone="0151 20001")
     for kind, value in (
         ("email", "ann.ash@ash.example"), ("email", "second@home.example"), ("name", "Ann Ash"),

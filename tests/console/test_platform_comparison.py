@@ -1,4 +1,4 @@
-"""The page of a platform comparison: its steps, and the report that counts as the platform does."""
+"""The page of a platform comparison: its steps, and the report that counts in the platform's way."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ VALUE = re.compile(r'<data value="([^"]*)">')
 
 
 def rows(page: str) -> dict[str, list[str]]:
-    """The figures of each line by its title."""
+    """Return the figures of each line by its title."""
     table = PageTables(page).tables["steps"]
     return {row[0].text: [cell.value or "" for cell in row[2:]] for row in table[1:]}
 
 
 @pytest.fixture
 def space(stage: Stage, put: Any) -> Stage:
-    """Orders of Google: one within its window, one credited to an e-mail, one refunded in part."""
+    """Orders through Google: one within its window, one credited to an e-mail, one partly refunded."""
     order(stage, "google_ads", "100")
     order(stage, "google_ads", "50")
     contact_id = stage.contact()

@@ -1,4 +1,4 @@
-"""Ad platforms on pages: connected step by step, tested, looked at, repaired and removed."""
+"""Ad platform pages: connecting step by step, testing, viewing, repairing and removing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting,
     meta: FakePlatform,
 ) -> Iterator[Running]:  # fmt: skip
-    """The application, whose Meta is ours; nothing is at TikTok's address."""
+    """The application with a fake Meta, and nothing listening at the other platforms' address."""
     settings = Settings(
         rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("platforms"),
         trusted_proxies=(ip_network("127.0.0.1"),),
@@ -47,13 +47,13 @@ def console(
 
 
 def text_of(html: str) -> str:
-    """What a page says, without its tags."""
+    """Return the text of a page, without its tags."""
     main = html[html.index("<main") :]
     return " ".join(markup.unescape(re.sub(r"<[^>]*>", " ", main)).split())
 
 
 def connect(owner: Person, space_id: int, platform: str = "meta", **typed: str) -> str:
-    """Fill in the first step, and return the path of the destination that it makes."""
+    """Fill in the first step, and return the path of the new destination."""
     path = f"/console/spaces/{space_id}/platforms/connect/{platform}"
     account = {"settings.pixel_id": PIXEL, "secrets.access_token": TOKEN,
                "settings.test_event_code": CODE}  # fmt: skip
@@ -64,7 +64,7 @@ def connect(owner: Person, space_id: int, platform: str = "meta", **typed: str) 
 
 
 def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
-    """From nothing to a connection that was tested, and that sends."""
+    """From an empty list to a connection that was tested and sends."""
     empty = owner.browser.get(f"/console/spaces/{space_id}/platforms")
     assert "Nothing is connected yet" in empty.text
     assert [f"/connect/{name}" in empty.text for name in PLATFORMS] == [True] * len(PLATFORMS)
@@ -174,13 +174,13 @@ def test_names_go_back_to_the_platforms_own(owner: Person, space_id: int) -> Non
 
 @pytest.fixture
 def stage(connection: psycopg.Connection, space_id: int) -> Stage:
-    """What is stored in the visitor's Space."""
+    """The data in the visitor's Space."""
     return Stage(connection, space_id, "")
 
 
 @pytest.fixture
 def busy(stage: Stage) -> int:
-    """A destination with a delivery of each status, today, and one of a week ago."""
+    """A destination with a delivery of each status today, and a week-old delivery."""
     destination = stage.destination(name="Busy", platform="tiktok")
     for number, (status, reason) in enumerate([
         ("delivered", None), ("failed", None), ("skipped", "not_attributed"),
@@ -208,7 +208,7 @@ def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id
         assert len(rows) == int(number), link
         assert f"<strong>{status}</strong>" in listed or not rows
         counted += int(number)
-    assert counted == 12  # in all, and by day
+    assert counted == 12  # in total, and by day
 
 
 def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
@@ -348,4 +348,4 @@ def test_every_platform_has_a_form(owner: Person, space_id: int, name: str) -> N
     (form,) = [each for each in owner.browser.forms(path) if each.action == path]
     fields = {field for field, _ in form.fields}
     assert {f"secrets.{secret}" for secret in PLATFORMS[name].secrets} <= fields
-    assert owner.browser.send(form).status_code == 422  # it lacks what only the person knows
+    assert owner.browser.send(form).status_code == 422  # a value that only the user knows is missing

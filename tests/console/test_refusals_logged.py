@@ -1,4 +1,4 @@
-"""Refused logins, forms and permissions are logged, without what was typed."""
+"""Refused logins, forms and permissions are logged, without the submitted values."""
 
 from __future__ import annotations
 

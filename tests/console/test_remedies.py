@@ -1,6 +1,4 @@
-"""Every problem leads to the page on which it is mended: no dead end, and no command where a page
-does it.
-"""
+"""Every problem links to the page that fixes it: no dead end, and no command if a page can do it."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from tests.support.factories import Stage
 OPERATORS = {
     Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE, Rule.EXPORTS_FAILED, Rule.JOB_FAILED,
 }  # fmt: skip
-"""What no member can mend."""
+"""Problems that only the operator can fix."""
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def leads(owner: Person, address: str) -> None:
-    """Check that there is a page, and the place in it that the address names."""
+    """Check that the page exists, and has the element named by the address's fragment."""
     path, _, fragment = address.partition("#")
     page = owner.browser.get(path)
     assert page.status_code == 200, address
@@ -43,7 +41,7 @@ def links_in_main(page: str, base: str) -> set[str]:
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
-    """Setup, and Data quality, of a Space with problems: every link on them leads somewhere."""
+    """Every link on Setup and Data quality of a Space with problems leads to an existing page."""
     base, now = f"/console/spaces/{space_id}", datetime.now(UTC)
     destination = stage.destination()
     stage.connection.execute(

@@ -31,7 +31,7 @@ def requiring(connection: psycopg.Connection, space_id: int) -> str:
 
 
 def sign_in(browser: Browser, accounts: Accounts, person: Person) -> None:
-    """Begin a session as single sign-on does."""
+    """Start a session as single sign-on does."""
     settings = {"title": "Provider", "domains": ["example.com"]}
     name = f"p{person.user.id}"
     provider = read_provider(name, "https://id.example", "client", settings)
@@ -41,7 +41,7 @@ def sign_in(browser: Browser, accounts: Accounts, person: Person) -> None:
 
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
-    """An owner requires it, and is the first to be led to the set-up."""
+    """An owner who requires it is the first to be sent to the set-up."""
     settings = f"/console/spaces/{space_id}/settings"
     asked = owner.browser.fill(settings, settings, require_second_factor="true")
     assert asked.url.path == PAGE
@@ -92,7 +92,9 @@ def test_the_list_of_spaces_hides_figures(
 def test_no_session_with_a_password_alone(
     owner: Person, browser: Browser, accounts: Accounts, connection: psycopg.Connection
 ) -> None:
-    """Also where the factor was set up while a login was going on. Without the factor it is one again."""
+    """This holds even if the factor was set up during a login. Once the factor is removed, the session is
+    valid again.
+    """
     enrol(owner.browser)
     token, _ = accounts.run(lambda c: open_session(c, owner.user.id))
     browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
@@ -104,7 +106,7 @@ def test_no_session_with_a_password_alone(
 def test_a_provider_session_of_a_user_with_a_factor(
     owner: Person, requiring: str, browser: Browser, accounts: Accounts, connection: psycopg.Connection
 ) -> None:
-    """It is asked before dangerous actions only."""
+    """The session is asked for the factor only before dangerous actions."""
     app = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
     sign_in(browser, accounts, owner)

@@ -1,5 +1,5 @@
-"""Every page and every action in a Space as each role, as a stranger, and with another Space's id.
-The routes come from the console itself: one that is in no table here fails.
+"""Every page and every action in a Space as each role, as a stranger, and with another Space's id. The routes
+come from the console itself: a route missing from the tables here fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.two_spaces import everything_of
 
 IN_SPACE = "/console/spaces/{space_id}"
 ONCE = "once"
-# Of each action, the form that it reads, whether that is good once, and the permission it needs.
+# For each action, the form it reads, whether the form's token is good only once, and the permission it needs.
 ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/alerts/acknowledge": ("acknowledge alert", "", Permission.CHANGE_SETTINGS),
     "/alerts/rules/built-in": ("alert rule", "", Permission.CHANGE_SETTINGS),
@@ -145,9 +145,9 @@ ONLY_FORMS = {
     "/orders/webhooks/{webhook_id}/mapping",
     *(end for end in ACTIONS if end.startswith(("/platforms/", "/spend/connections/", "/spend/watch"))),
 }  # fmt: skip
-"""Pages that are nothing but a form, for those alone who may send it."""
+"""Pages that are only a form, visible only to roles that may send it."""
 OF_MANAGERS = {"/audit", "/audit.ndjson"}
-"""Pages for those alone who manage members."""
+"""Pages visible only to roles that manage members."""
 ENDS = sorted(
     (route.path.removeprefix(IN_SPACE), method)
     for route in PAGES
@@ -156,12 +156,12 @@ ENDS = sorted(
 )
 READ = [end for end, method in ENDS if method == "GET"]
 NEEDED = {"/links/qr.svg": "?address=shop.example&source=email", "/ads/comparison.csv": "?platform=meta"}
-"""The parameters without which there is no answer."""
+"""Required parameters."""
 POSTED = [end for end, method in ENDS if method == "POST"]
 
 
 class Things:
-    """Things of a Space, made when an address names them: once, or each time, as an action removes it."""
+    """Objects of a Space, made when an address names them: once, or each time if an action removes it."""
 
     def __init__(self, connection: psycopg.Connection, space_id: int) -> None:
         self.stage = Stage(connection, space_id, "")
@@ -212,12 +212,12 @@ MADE_ANEW: dict[str, Callable[[Things], int]] = {
 
 @pytest.fixture
 def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str]:
-    """Fills the ids of things of the Space into the end of an address."""
+    """A function that fills ids of the Space's objects into the end of an address."""
     return Things(connection, space_id).fill
 
 
 def scheduled_report(stage: Stage) -> int:
-    """The id of a scheduled report."""
+    """Store a scheduled report, and return its id."""
     row = stage.connection.execute(
         "INSERT INTO scheduled_reports (space_id, name, page, query, cadence, weekdays, send_at,"
         " with_csv, channel_ids) VALUES (%s, 'Daily', '', '', 'daily', '{}', '08:00', false, '{}')"
@@ -228,7 +228,7 @@ def scheduled_report(stage: Stage) -> int:
 
 
 def note(stage: Stage) -> int:
-    """The id of a note."""
+    """Store a note, and return its id."""
     row = stage.connection.execute(
         "INSERT INTO chart_notes (space_id, day, text) VALUES (%s, now(), 'Sale') RETURNING id",
         (stage.space_id,),
@@ -238,15 +238,15 @@ def note(stage: Stage) -> int:
 
 
 def webhook(stage: Stage) -> int:
-    """The id of a webhook."""
+    """Store a webhook, and return its id."""
     columns = {"type": "generic", "name": "Shop", "token_hash": secrets.token_bytes(32), "hint": "abcd"}
     return stage._insert("webhooks", columns)
 
 
 @dataclass
 class Visitors:
-    """Who opens the pages of a Space, which stays as it is: a member of each role, a stranger with a Space of
-    their own, and somebody who is not logged in.
+    """The visitors of a Space, which they don't change: a member of each role, a stranger with their own
+    Space, and a guest who is not logged in.
     """
 
     things: Things
@@ -283,7 +283,7 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("end", READ)
 def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
-    """Everybody in the Space; nobody else, who learns no more than of a Space that is not there."""
+    """Every member sees it; others learn no more than about a missing Space."""
     page = visitors.things.fill(end)
     for role, member in visitors.members.items():
         answer = member.get(visitors.address(page + NEEDED.get(end, "")))
@@ -294,7 +294,7 @@ def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     nobodys = visitors.stranger.get(visitors.address(page, 999_999_999))
     assert (theirs.status_code, nobodys.status_code) == (404, 404)
     assert without_tokens(theirs.text) == without_tokens(nobodys.text)
-    if "{" in end.replace("{platform}", ""):  # nor has the stranger's own Space what has these ids
+    if "{" in end.replace("{platform}", ""):  # the stranger's own Space doesn't have these ids either
         own = visitors.stranger.get(visitors.address(page, visitors.elsewhere))
         assert own.status_code == 404
     answer = visitors.guest.get(visitors.address(page), follow=False)
@@ -307,7 +307,7 @@ def send(person: Person, space_id: int, end: str, action: str) -> int:
 
 
 def post(person: Person, space_id: int, end: str, action: str) -> httpx.Response:
-    """Send an action's form with a good token and nothing in it."""
+    """Send an action's form with a valid token and no other fields."""
     form, once, _ = ACTIONS[end]
     make = once_token if once else form_token
     data = {TOKEN: make(person.form_key, form)}
@@ -321,7 +321,7 @@ def test_actions(
     person: Callable[..., Person], make_space: Callable[..., int],
     filled: Callable[[str], str], space_id: int, end: str,
 ) -> None:  # fmt: skip
-    """A role that may not is refused, a stranger learns nothing, a form without token does
+    """A role without the permission is refused, a stranger learns nothing, and a form without a token does
     nothing.
     """
     permission = ACTIONS[end][2]
@@ -349,13 +349,15 @@ DANGEROUS = {
     "/spend/connections/connect/{platform}", "/spend/connections/{connection_id}/settings",
     "/orders/webhooks/{webhook_id}/secret",
 }  # fmt: skip
-"""The actions that ask for a fresh second factor or password."""
+"""The actions that require a fresh second factor or password."""
 
 
 def test_dangerous_actions(
     owner: Person, connection: psycopg.Connection, filled: Callable[[str], str], space_id: int
 ) -> None:
-    """They ask for the factor or, without one, the password, with a good form, ten minutes after the last."""
+    """They require the second factor or, without one, the password, even with a valid form, ten minutes after
+    it was last given.
+    """
 
     def asked(ends: Iterable[str]) -> set[str]:
         answers = {end: post(owner, space_id, end, filled(end)) for end in ends}
@@ -371,7 +373,7 @@ def test_dangerous_actions(
     assert asked(POSTED) == DANGEROUS
 
 
-# The routes outside any Space, and what a guest without a token is answered.
+# The routes outside any Space, with the status for a guest without a token.
 ELSEWHERE = {
     ("GET", "/"): 303, ("GET", "/favicon.ico"): 200, ("GET", "/console/static/{name}"): 404,
     ("GET", "/login"): 200, ("POST", "/login"): 415, ("POST", "/logout"): 303,
@@ -398,7 +400,7 @@ ELSEWHERE = {
 
 
 def test_every_other_route_as_a_guest(browser: Browser) -> None:
-    """A route that is in neither table fails: nothing is served that nobody has thought about."""
+    """A route missing from both tables fails, so no new route is served unchecked."""
     routes = {
         (method, route.path)
         for route in PAGES
@@ -419,7 +421,7 @@ def test_ids_of_another_space_do_nothing(
     owner: Person, person: Callable[..., Person], make_space: Callable[..., int],
     filled: Callable[[str], str], space_id: int, connection: psycopg.Connection,
 ) -> None:  # fmt: skip
-    """An owner of another Space sends every form there, with ids of this one in path and fields."""
+    """An owner of another Space sends every form there, with ids of this Space in path and fields."""
 
     def insert(statement: str, *values: object) -> str:
         row = connection.execute(f"INSERT INTO {statement} RETURNING id", (space_id, *values)).fetchone()

@@ -1,4 +1,4 @@
-"""Reports by e-mail: scheduled from their page, listed, edited, paused, sent at once and deleted."""
+"""Reports by e-mail: scheduled from their page, listed, edited, paused, sent immediately and deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.console.test_alerts import HOSTILE, add_channel, reports_page
 def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
-    """The application with a mail server, which no test needs to reach."""
+    """The application with a mail server that no test needs to reach."""
     folder: Path = tmp_path_factory.mktemp("scheduled")
     settings = Settings(
         rate_limit_factor=1000, data_dir=folder, smtp_url="smtp://127.0.0.1:9",
@@ -39,7 +39,7 @@ def form_page(space_id: int, page: str = "/channels", query: str = "") -> str:
 
 
 def schedule(person: Person, space_id: int, **fields: str | list[str]) -> str:
-    """The page after a report was scheduled."""
+    """Schedule a report, and return the page after it."""
     action = f"{reports_page(space_id)}/schedule"
     return person.browser.fill(form_page(space_id), action, **fields).text
 
@@ -54,7 +54,7 @@ def next_times(connection: psycopg.Connection, space_id: int) -> list[datetime]:
 
 
 def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
-    """The page's view is sent every Monday at eight to oneself, with what the form has at first."""
+    """With the form's defaults, the page's view is sent to the user every Monday at eight."""
     base = f"/console/spaces/{space_id}"
     shown = owner.browser.get(f"{base}/models?period=this+year&only=channel%3Apaid&attribution_window=7").text
     (link,) = re.findall('href="([^"]+)">Schedule by e-mail<', shown)
@@ -78,7 +78,7 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int) 
 
 
 def test_several_days_a_week(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
-    """One schedule, and editing it shows and keeps all of its days."""
+    """They are one schedule, and editing it shows and keeps all of its days."""
     text = schedule(owner, space_id, weekdays=["3", "0", "3"], time="17:45", with_csv="yes")
     assert "every Monday and Thursday at 17:45, with CSV" in text
     (next_at,) = next_times(connection, space_id)

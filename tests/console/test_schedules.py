@@ -1,4 +1,4 @@
-"""When reports are due: once on each of their days, through every change of the clock."""
+"""When reports are due: once on each of their days, through every clock change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGES = {
     "Asia/Beirut": (datetime(2026, 3, 28, 22, tzinfo=UTC), datetime(2026, 10, 24, 21, tzinfo=UTC)),
     "Pacific/Apia": (datetime(2011, 12, 30, 10, tzinfo=UTC),),
 }
-"""Moments at which a clock is set forward or back; Apia skipped a whole day, Beirut skips midnight."""
+"""Clock changes; Apia skipped a whole day, Beirut skips midnight."""
 MINUTES = st.integers(0, 24 * 60 - 1) | st.integers(0, 4 * 60)
 CLOCKS = MINUTES.map(lambda minutes: time(minutes // 60, minutes % 60))
 WEEKDAYS = st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days)))
@@ -37,7 +37,7 @@ MOMENTS = SECONDS.map(lambda second: datetime.fromtimestamp(second, UTC))
 
 @st.composite
 def near_changes(draw: st.DrawFn) -> tuple[str, datetime]:
-    """A zone and a moment within two days of a change of its clock."""
+    """Return a zone and a moment within two days of one of its clock changes."""
     name = draw(st.sampled_from([*CHANGES]))
     minutes = draw(st.integers(-2 * 24 * 60, 24 * 60))
     return name, draw(st.sampled_from(CHANGES[name])) + timedelta(minutes=minutes)
@@ -47,8 +47,9 @@ QUARTER = timedelta(minutes=15)
 
 
 def search_instant(local: datetime, zone: ZoneInfo) -> datetime:
-    """The instant of a local time, found on a clock that is read every quarter of an hour: of a repeated
-    time the first, and of a skipped one as long after the change as the time is after its beginning.
+    """Return the instant of a local time, found by reading the clock every quarter of an hour. A repeated
+    time means its first occurrence; a skipped time keeps its distance from the start of the gap, counted from
+    the change.
     """
     start = local.replace(minute=0, tzinfo=UTC) - timedelta(hours=16)
     readings = [start + number * QUARTER for number in range(4 * 32)]

@@ -1,4 +1,6 @@
-"""Authenticator apps: set-up, login with a code, recovery codes, removal, and what a password alone opens."""
+"""Authenticator apps: set-up, login with a code, recovery codes, removal, and which pages a password alone
+opens.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ PENDING = "headwater_login"
 
 @pytest.fixture
 def app(owner: Person, connection: psycopg.Connection) -> App:
-    """The owner's, whose current code was not used yet."""
+    """The owner's app, with an unused current code."""
     made = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
     return made
@@ -67,7 +69,9 @@ def test_set_up_needs_a_right_code(owner: Person, person: Callable[..., Person],
 
 
 def test_a_code_works_once(owner: Person, app: App, new_browser: Callable[[], Browser]) -> None:
-    """Also when it is sent at the same moment by several browsers, and no earlier code works after it."""
+    """It works once even if several browsers send it at the same moment, and earlier codes stop working after
+    it.
+    """
     browsers = [new_browser() for _ in range(4)]
     for browser in browsers:
         browser.log_in(owner.user)
@@ -117,7 +121,7 @@ def test_another_users_codes(
 
 
 def test_codes_cannot_be_guessed(owner: Person, app: App, new_browser: Callable[[], Browser]) -> None:
-    """Wrong codes count for the user, whatever browser or address sends them; the owner's is let in."""
+    """Wrong codes count for the user, from any browser or address; the owner's browser can still log in."""
     answers = []
     for _ in range(3):
         browser = new_browser()

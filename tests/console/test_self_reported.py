@@ -1,4 +1,4 @@
-"""The page of self-reported sources: figures beside clicks, unread answers, own phrases."""
+"""The page of self-reported sources: figures next to clicks, unread answers, own phrases."""
 
 from __future__ import annotations
 

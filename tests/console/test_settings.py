@@ -1,4 +1,4 @@
-"""The settings' page: what was changed on it is changed, all or nothing, by who may."""
+"""The settings page: only changed fields are saved, all or nothing, by permitted members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is connected, what is missing, and what came in lately; choosing a Space."""
+"""The Setup page: connections, missing steps and recent data; and choosing a Space."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def days_on(html: str) -> list[str]:
-    """The figures of the days, the oldest first."""
+    """Return the figures of the days, oldest first."""
     return re.findall(r"<title>\w{3} \d\d \w{3}: ([\d,+]+)</title>", html)
 
 
@@ -63,7 +63,7 @@ def add_key(
 
 
 def ticks(html: str) -> dict[str, bool]:
-    """The lines of the checklist, and whether they are done."""
+    """Return the lines of the checklist, and whether they are done."""
     lines = re.findall(r'<li class="(done|open)">.*?<h3>(.*?) <span', html, re.DOTALL)
     return {title: state == "done" for state, title in lines}
 
@@ -183,7 +183,7 @@ def test_what_waits_and_what_went_wrong(owner: Person, connection: psycopg.Conne
 def test_a_held_destination_is_on_every_page(
     owner: Person, connection: psycopg.Connection, stage: Stage, space_id: int
 ) -> None:
-    """Money that is not reported to a platform in time is lost, so nobody may overlook it."""
+    """Money not reported to a platform in time is lost, so no member may overlook it."""
     paths = [f"/console/spaces/{space_id}{end}" for end in ("/setup", "", "/keys", "/settings")]
     assert [path for path in paths if 'class="count"' in owner.browser.get(path).text] == []
     row = connection.execute(

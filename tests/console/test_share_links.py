@@ -1,4 +1,4 @@
-"""Share links: one page for whoever has the link, and nothing besides."""
+"""Share links: one page for anyone who has the link, and nothing else."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def guest(server: Running) -> Callable[[str], httpx.Response]:
 
 
 def share(person: Person, space_id: int, name: str = "For Ada", **fields: str) -> str:
-    """The path of a new link."""
+    """Create a link, and return its path."""
     page = f"/console/spaces/{space_id}/share-links"
     answer = person.browser.fill(page, f"{page}/create", name=name, **fields)
     assert answer.status_code == 200, answer.text
@@ -84,7 +84,9 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
 
 
 def every_parameter() -> list[str]:
-    """Those above, and one of each name that pages and reports have, new ones among them."""
+    """Return the parameters above, and one for each parameter name of pages and reports, including future
+    ones.
+    """
     of_models = (models._MODELS, models._BASE, models._GROUP, models._ORDER)
     of_tables = {"columns", "order", "unpaid", "figure", TILE, STACK}
     of_reports = (*report.PARAMETERS, *path_question.PARAMETERS)

@@ -1,4 +1,4 @@
-"""Overview, ads and cohorts, shared and sent: the figures of the page, and nothing about a person."""
+"""Overview, ads and cohorts, shared and sent by mail: the figures of the page, without personal data."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SENT = [
     for turn, schedule in enumerate((DAILY, MONDAYS))
     if IS_LONG or (place + turn) % 2 == 0
 ]
-"""Views with their schedules: usually by turns."""
+"""Views with their schedules; an ordinary run alternates between schedules."""
 TABLES = {"": "sources", "/campaigns": "rows", "/cohorts": "cohorts"}
 
 
 @pytest.fixture(autouse=True)
 def shop(stage: Stage, put: Any) -> None:
-    """Orders of this and the previous period, one of a named person, and spend."""
+    """Orders of this and the previous period, including an order of a named person, and spend."""
     stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (stage.space_id,))
     put(spent(3, "meta", "100", campaign_id="c1"), spent(3, "google", "40"), spent(40, "meta", "70"))
     order(stage, "facebook_ads", "250.50", campaign_id="c1", campaign_name="Spring")
@@ -54,7 +54,7 @@ def shop(stage: Stage, put: Any) -> None:
 
 
 def read_figures(html: str) -> list[str]:
-    """The exact figures of a page, without the list of orders."""
+    """Return the exact figures of a page, without the list of orders."""
     return re.findall(r'<data value="([^"]+)">', html.partition('id="latest"')[0])
 
 
@@ -80,7 +80,7 @@ def test_orders_are_on_the_page_of_members_alone(
 
 
 def is_shown(text: str, shown: str) -> bool:
-    """Whether a cell begins with a figure, before its change."""
+    """Return whether a cell begins with a figure, before its change."""
     return re.match(re.escape("".join(text.split())) + r"(?![\d.,])", "".join(shown.split())) is not None
 
 
@@ -111,7 +111,7 @@ def test_a_message_has_the_figures_of_the_page_that_it_links(
 def test_the_file_of_a_message_has_every_row(
     space_id: int, database_url: str, page: str, column: str, total: float
 ) -> None:
-    """The last 7 days: spend by platform, and credit by source with what has none."""
+    """The last 7 days: spend by platform, and credit by source, including sources without spend."""
     notice = send(database_url, space_id, page, "", MONDAYS)
     assert notice.file is not None
     lines = list(csv.DictReader(notice.file.splitlines()))

@@ -1,4 +1,4 @@
-"""Sites: listed, created from what people paste, changed and ended; the snippet of each shop."""
+"""Sites: listed, created from pasted addresses, changed and ended; the snippet of each shop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of sources: the test of an address, the Space's names and hosts, and the catalogue."""
+"""The sources page: the test of an address, the Space's names and hosts, and the catalogue."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
 
 
 def tried(owner: Person, path: str, url: str, referrer: str = "") -> str:
-    """The part of the page that has the result, as text."""
+    """Return the result section of the page, as text."""
     answer = owner.browser.get(f"{path}?{urlencode({'url': url, 'referrer': referrer})}")
     assert answer.status_code == 200
     result = answer.text.partition('class="tested"')[2].partition("</section>")[0]
@@ -92,7 +92,7 @@ def test_what_is_no_test(owner: Person, path: str) -> None:
 
 
 def test_the_space_has_a_say(owner: Person, path: str, space_id: int, connection: psycopg.Connection) -> None:
-    """Its names, its hosts and the origins of its sites count as for visits."""
+    """Its names, its hosts and the origins of its sites apply as they do to visits."""
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'S', %s, %s)",
         (space_id, f"k-{space_id}", ["https://*.shop.example:8443"]),

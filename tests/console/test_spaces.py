@@ -1,4 +1,4 @@
-"""The page of all Spaces: what each brought in, and what is wrong in it."""
+"""The page of all Spaces: the revenue and the problems of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.factories import Stage
 def join(
     owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> Callable[..., Stage]:
-    """Makes another Space of the owner."""
+    """A function that makes another Space of the owner."""
 
     def make(name: str = "Second", **columns: object) -> Stage:
         space_id = make_space(name=name, **columns)

@@ -1,4 +1,4 @@
-"""The page of changes of spend: a report that a platform restated, and a late order, explained."""
+"""The page of spend changes: a platform's restated figures and a late order, explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ad accounts whose spend is fetched, on pages: connected, looked at, repaired and removed."""
+"""Pages of ad accounts whose spend is fetched: connecting, viewing, repairing and removing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOOKS = fill(Books(), datetime.now(UTC).date())
 def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
-    """The application, whose Meta is ours."""
+    """The application with a fake Meta."""
     with FakePlatform(otherwise=PretendMeta(BOOKS)) as meta:
         settings = Settings(
             rate_limit_factor=1000,
@@ -44,14 +44,14 @@ def base(space_id: int) -> str:
 
 
 def connect(owner: Person, space_id: int, **typed: str) -> str:
-    """Fill in the form, and return the page that it leads to."""
+    """Fill in the form, and return the text of the next page."""
     path = f"{base(space_id)}/connect/meta"
     account = {"settings.ad_account_id": BOOKS.account, "secrets.access_token": TOKEN}
     return text_of(owner.browser.fill(path, path, **{**account, **typed}).text)
 
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
-    """From nothing to a connection, which waits for its first pull."""
+    """From an empty list to a connection that waits for its first pull."""
     empty = owner.browser.get(base(space_id)).text
     assert "No ad account is connected" in empty
     assert all(f"/connect/{name}" in empty for name in PLATFORMS)
@@ -88,7 +88,7 @@ def test_a_refused_account_can_be_saved_anyway(owner: Person, space_id: int) -> 
 
 @pytest.fixture
 def destination(owner: Person, space_id: int) -> int:
-    """A destination at Meta, whose token may also read ads."""
+    """A destination at Meta, with a token that may also read ads."""
     path = f"/console/spaces/{space_id}/platforms/connect/meta"
     account = {"name": "Shop pixel", "settings.pixel_id": "1234567890123456", "secrets.access_token": TOKEN}
     page = owner.browser.fill(path, path, **account)
@@ -98,7 +98,9 @@ def destination(owner: Person, space_id: int) -> int:
 def test_a_destination_lends_its_token(
     owner: Person, space_id: int, destination: int, connection: psycopg.Connection
 ) -> None:
-    """It is offered, checked and used; the page names it until another token is entered."""
+    """The token is offered, checked and used; the page names the destination until another token is
+    entered.
+    """
     new = owner.browser.get(f"{base(space_id)}/connect/meta").text
     assert "Use the token of Shop pixel" in text_of(new)
     page = connect(owner, space_id, **{"secrets.access_token": "ignored", "destination_id": f"{destination}"})

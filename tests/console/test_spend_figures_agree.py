@@ -1,9 +1,7 @@
-"""One definition of a report of spend: the page Campaigns, its CSV, the API, its CSV and assistants
-have the same figures, which are those of a plain model, to the last digit; or all refuse it, as a
-rate is missing.
+"""A spend report has one definition: the Campaigns page, its CSV, the API, its CSV and assistants have the
+same figures, equal to a plain model to the last digit; or all of them refuse it because a rate is missing.
 
-HEADWATER_SPEND_REPORTS makes the run longer, HEADWATER_FIRST_SPEND_REPORT begins it with another
-report.
+HEADWATER_SPEND_REPORTS makes the run longer, HEADWATER_FIRST_SPEND_REPORT starts it with another report.
 """
 
 from __future__ import annotations
@@ -45,10 +43,10 @@ from tests.support.report_model.spend import Spending
 REPORTS = campaign_size("HEADWATER_SPEND_REPORTS", 12, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_SPEND_REPORT", "0"))
 OF_A_WORLD = 6
-"""Reports of one Space as it is."""
+"""Reports of each random Space."""
 MOST_ROWS = 12
 CONVERSIONS = {None: "any", "purchase": "sales", "sign_up": "sign_up"}
-"""By the first of their events, what the page calls those that count."""
+"""The page's name for counted events, by the first event name."""
 
 
 @pytest.fixture
@@ -97,7 +95,7 @@ def faults_of_all(
     owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
     asked: dict[str, Any],
 ) -> list[str]:  # fmt: skip
-    """What differs between any two ways to a report."""
+    """Return the differences between any two interfaces to a report."""
     response = client.get("/reports/spend", params=asked)
     answer = msgspec.json.decode(response.content)
     faults = faults_of(answer, spending, asked)
@@ -117,7 +115,7 @@ def faults_of_all(
 
 
 def lines_of(answer: dict[str, Any]) -> list[list[str]]:
-    """The lines that an answer is in CSV."""
+    """Return the lines of an answer's CSV."""
     names = 0 if answer["columns"][0] == "spend" else 2
     if not names:
         whole = [format_figure(answer["totals"][name]) for name in answer["columns"]]
@@ -130,7 +128,7 @@ def lines_of(answer: dict[str, Any]) -> list[list[str]]:
 def faults_of_page(
     owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
 ) -> Iterator[str]:
-    """What the page, or its CSV, has otherwise."""
+    """Yield the differences of the page, or of its CSV, from the answer."""
     if asked["group_by"] == "none":
         return
     params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}

@@ -1,4 +1,4 @@
-"""Scripts of ad accounts' script editors: run in a pretend editor, they send what the API takes."""
+"""Scripts for ad accounts' script editors: run in a fake editor, they send what the API accepts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TODAY = datetime.now(UTC).date()
 
 
 def books(days: int = 5) -> dict[str, Any]:
-    """Two campaigns on the last days."""
+    """Return two campaigns on the last days."""
     rows = [
         {
             "date": f"{TODAY - timedelta(days=back)}",
@@ -72,7 +72,7 @@ def script(owner: Person, space_id: int, editor: str, tmp_path: Path) -> Path:
 
 
 def test_it_works(script: Path, console: Running, connection: psycopg.Connection, space_id: int) -> None:
-    """What the script sends is stored, and sending it twice changes nothing."""
+    """The script's rows are stored, and sending them twice changes nothing."""
     for request in run(script) * 2:
         answer = httpx.request(
             request["method"],

@@ -1,4 +1,4 @@
-"""Uploads of what ads have cost: recognised by their header, checked, stored as at a terminal."""
+"""Uploads of ad costs: recognised by their header, checked, and stored as by the command."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connecti
 
 
 def test_two_uploads_of_one_file_are_one_ledger(desk: Desk, connection: psycopg.Connection) -> None:
-    """And a later upload of the same days counts."""
+    """A later upload of the same days replaces them."""
     table = "date,platform,amount,currency\n2026-05-13,google,{},EUR\n"
     for amount in ("10", "7"):
         here = desk.begin(table.format(amount), kind="spend")

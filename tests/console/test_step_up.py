@@ -1,4 +1,4 @@
-"""Dangerous actions ask for a fresh second factor or, without one, for the password. test_roles_and_spaces.py
+"""Dangerous actions require a fresh second factor or, without one, the password. test_roles_and_spaces.py
 lists them.
 """
 
@@ -20,7 +20,7 @@ ACCOUNT = "/console/account"
 
 @pytest.fixture
 def app(owner: Person, connection: psycopg.Connection) -> App:
-    """The owner's, whose second factor was used eleven minutes ago."""
+    """The owner's app, last used eleven minutes ago."""
     made = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
     age_factor(connection, owner.user.id)

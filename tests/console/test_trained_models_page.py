@@ -1,4 +1,6 @@
-"""The pages of trained models: made, listed, shown with their weights, chosen; what reports say of them."""
+"""The pages of trained models: training, the list, weights and the selection; and their mention in
+reports.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ OF_MAY = "start_date=2026-05-01&end_date=2026-05-31"
 
 @pytest.fixture
 def sold(space_id: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """As many buyers as it takes here."""
+    """A Space with just enough buyers for a training run."""
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
     stage = Stage(connection, space_id, "")
     for number in range(BUYERS):
@@ -137,7 +139,7 @@ def test_automatic_training_explains_its_state(owner: Person, space_id: int, sol
 
 
 def plant_orders(stage: Stage, number: int) -> None:
-    """Yesterday's orders, each with a visit."""
+    """Store orders of yesterday, each with a visit."""
     moment = datetime.now(UTC) - timedelta(days=1)
     for _ in range(number):
         contact_id = stage.contact()

@@ -1,4 +1,4 @@
-"""Watched addresses on pages: added, looked at, repaired and removed."""
+"""Pages of watched addresses: adding, viewing, repairing and removing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = ("kind", "name", "address", "status", "settings", "secret_names")
 def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
-    """The application, which allows local files."""
+    """The application, with local files allowed."""
     folder = tmp_path_factory.mktemp("watched")
     settings = Settings(
         rate_limit_factor=1000,
@@ -52,7 +52,7 @@ def home(space_id: int) -> str:
 
 
 def watch(owner: Person, space_id: int, **typed: str) -> str:
-    """Fill in the form, and return the page that it leads to."""
+    """Fill in the form, and return the next page."""
     form = f"{home(space_id)}/watch"
     chosen = f"?scheme={typed.get('scheme', 'https')}&kind={typed.get('kind', 'spend')}"
     return owner.browser.fill(form + chosen, form, **{"address": URL, **typed}).text
@@ -124,7 +124,7 @@ def test_settings_of_each_kind_of_import(owner: Person, space_id: int, stage: St
     ],
 )
 def test_refused_input(owner: Person, space_id: int, stage: Stage, typed: dict[str, str], field: str) -> None:
-    """Nothing is stored, the error is beside its field, and what was typed stays, except secrets."""
+    """Nothing is stored, the error is next to its field, and the input is kept, except secrets."""
     page = watch(owner, space_id, **{"name": "Kept name", "settings.platform": "kept_platform", **typed})
     assert f'id="{field}-refusal"' in page
     assert 'value="kept_platform"' in page
@@ -147,7 +147,7 @@ def test_a_limit_of_addresses(owner: Person, space_id: int, stage: Stage) -> Non
 
 
 def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
-    """Secrets stay with their host, and other settings go."""
+    """Secrets stay with their host, and removed settings are deleted."""
     watch(owner, space_id, **S3, **SECRETS, **{"settings.region": "eu-central-1", "settings.dates": "dmy"})
     page = f"{home(space_id)}/watched/{only_id(stage)}"
     form = f"{page}/settings"

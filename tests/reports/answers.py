@@ -1,4 +1,4 @@
-"""Answers in one exact form, of the model and of the product, and what is different in them."""
+"""Normalized answers of the model and of the product, and the differences between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
-    """The product's answer to a question, in the exact form."""
+    """Return the product's answer to a question in normalized form."""
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
     arguments = {"order_by": question["measures"][0], **question}
@@ -79,11 +79,11 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
     return {"figures": exact(row.figures), "before": exact(row.compared), "change": change}
 
 
-# --------------------------------------------------------------------------- what the model answers
+# ------------------------------------------------------------------------------ the model's answers
 
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
-    """The model's answer to a question, in the exact form."""
+    """Return the model's answer to a question in normalized form."""
     asked = read_question(question)
     report = model.make_report(facts, replace(asked, now=NOW))
     other, left = report.compared_period, report.unattributed
@@ -113,11 +113,11 @@ def _model_row(row: model.Row) -> dict[str, Any]:
     return {"figures": row.figures, "before": row.before, "change": row.change}
 
 
-# ---------------------------------------------------------------------------------------- the judge
+# --------------------------------------------------------------------------------------- comparison
 
 
 def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
-    """Every member that differs between two answers."""
+    """Return a line for every member that differs between two answers."""
     return [
         f"{path}: {_shown(one)} is not {_shown(other)}" for path, one, other in _differing("", told, right)
     ]

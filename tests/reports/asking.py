@@ -1,4 +1,4 @@
-"""How the tests ask for a report."""
+"""Run reports for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MONEY = (Measure.REVENUE, Measure.CREDITED_REVENUE)
 
 
 def ask(database_url: str, space_id: int, **asked: Any) -> ReportResult:
-    """A report over May 2026, unless told otherwise."""
+    """Return a report over May 2026, unless the arguments override the period."""
     query = ReportQuery(**{**MAY, "measures": MONEY, **asked})
 
     async def run() -> ReportResult:
@@ -28,7 +28,7 @@ def ask(database_url: str, space_id: int, **asked: Any) -> ReportResult:
 
 
 def by_key(report: ReportResult) -> dict[str | None, Figures]:
-    """The figures of a report's rows by their first key."""
+    """Return the figures of a report's rows by their first key."""
     return {row.keys[0].value: row.figures for row in report.rows}
 
 

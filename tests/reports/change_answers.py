@@ -1,4 +1,4 @@
-"""What has changed, in one exact form, and what of it plain lists say is wrong."""
+"""Normalized answers about changes between snapshots, and their differences from plain lists."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Exact = dict[str, Fraction]
 
 @dataclass
 class Moment:
-    """What there was after a change."""
+    """The data right after a change."""
 
     latest: Latest
     facts: Facts
     survivors: dict[int, int]
-    """What every contact was part of."""
+    """The surviving contact that each contact belongs to."""
     replaced: dict[int, int]
-    """Events that had become duplicates, with the ones that they repeat."""
+    """Events that had become duplicates, with the events they repeat."""
     step: Step
 
 
 def exact(query: ReportQuery, report: CreditChangeReport) -> dict[str, Any]:
-    """The product's answer."""
+    """Return the product's answer in normalized form."""
     return {
         "rows": {_keys(query, row.keys): _change(row.change) for row in report.rows},
         "total": _change(report.total),
@@ -78,8 +78,8 @@ def _minus(one: Exact, other: Exact) -> Exact:
 
 
 def wrong_figures(told: dict[str, Any], first: Sums, last: Sums) -> Any:
-    """Yield what of both snapshots, and of the difference between them, is not that of the lists, or
-    is not the sum of its causes.
+    """Yield the figures of either snapshot, or of their difference, that disagree with the lists or are not
+    the sum of their causes.
     """
     for name in ("total", "overall", "unattributed"):
         if told[name] is None:
@@ -114,7 +114,7 @@ def _shown(figures: Exact) -> str:
     return ", ".join(f"{name} {figure}" for name, figure in figures.items())
 
 
-# ----------------------------------------------------------------------- the causes, by plain lists
+# --------------------------------------------------------------------- the causes, from plain lists
 
 
 def causes_of_one_change(
@@ -124,7 +124,7 @@ def causes_of_one_change(
     taken_at: datetime,
     questions: tuple[Question, Question],
 ) -> list[str]:
-    """Return what is put down to another cause than the lists would have it, of a single change."""
+    """Return the figures of a single change whose cause differs from the cause in the lists."""
     before, question = questions
     stages = [("trained_models", first.facts), *_stages(first, last, taken_at)]
     sums = [model_sums(first.facts, before), *(model_sums(facts, question) for _, facts in stages)]
@@ -143,7 +143,7 @@ def causes_of_one_change(
 
 
 def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
-    """Yield what one change does, thing by thing: the cause, and the lists after it."""
+    """Yield the effects of one change step by step: the cause, and the lists after it."""
     old, new = first.facts, last.facts
     facts = replace(new, contacts={**old.contacts, **new.contacts})
     owner = {event.id: event.contact_id for event in new.events}
@@ -182,7 +182,7 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
 
 
 def _born_and_replaced(first: Moment, last: Moment) -> bool:
-    """True when an event may have come and gone in one change, which the lists do not show."""
+    """Return True if an event may have come and gone within one change, which the lists do not show."""
     return any(event_id not in first.replaced for event_id in last.replaced)
 
 
@@ -202,7 +202,7 @@ def _wrong_causes(name: str, told: dict[str, Exact], right: dict[str, Exact], *,
 
 
 def _births_together(causes: dict[str, Exact]) -> dict[str, Exact]:
-    """New, late and replaced events as one cause."""
+    """Return the figures with new, late and replaced events as one cause."""
     together: dict[str, Exact] = {}
     for cause, parts in causes.items():
         known = together.setdefault("births" if cause in BIRTHS else cause, {})
@@ -212,7 +212,7 @@ def _births_together(causes: dict[str, Exact]) -> dict[str, Exact]:
 
 
 def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
-    """Return what does not add up, cause by cause, of one difference made of two."""
+    """Return the causes of a difference that are not the sum of the same causes in its two parts."""
     wrong: list[str] = []
     for name in ("total", "overall", "unattributed"):
         if told[name] is not None:

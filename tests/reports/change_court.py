@@ -1,8 +1,8 @@
-"""Where histories are carried out change by change, and what the product says has changed between
-two moments is held against plain lists of what there was.
+"""Carries out histories change by change and compares what the product reports as changed between two moments
+with plain lists of the data.
 
-`HEADWATER_CHANGE_HISTORIES=10000` makes it a long run; `HEADWATER_FIRST_HISTORY=500` begins it with
-another history, so that it can be made in pieces.
+`HEADWATER_CHANGE_HISTORIES=10000` makes the run long; `HEADWATER_FIRST_HISTORY=500` starts it with another
+history, so that a long run can be split.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from tests.support.report_model.question import read_question
 HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 0, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
 USUAL = (1, 12, 14, 23, 30)
-"""The histories of an ordinary run: few that have every cause, and show every planted fault."""
+"""The histories of an ordinary run: a few that contain every cause and reveal every planted fault."""
 QUESTIONS = 4
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,18 +62,18 @@ TAG_GROUPS = frozenset({"campaign", "adset", "ad", "keyword", "landing_page"})
 
 
 class Different(AssertionError):
-    """The product and the lists do not agree."""
+    """The product and the lists disagree."""
 
 
 @dataclass
 class Case:
-    """What the pure half of the product was given, and what it made of it."""
+    """The input of the product's pure half, and its output."""
 
     arguments: tuple[Any, ...]
     right: Any
 
     def is_different(self) -> bool:
-        """Return whether it is something else now, or cannot be made at all."""
+        """Return whether the output is different now, or raises an error."""
         try:
             return tallied(credit.split_up(*self.arguments), *self.arguments) != self.right
         except (ValueError, AssertionError, KeyError):
@@ -81,7 +81,7 @@ class Case:
 
 
 def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of: Any) -> Any:
-    """What was added up, by cause and of the events at each moment, to be compared."""
+    """Return the sums by cause, and the events at each moment, in a form that can be compared."""
     causes = {
         str(cause): sorted(_tally(piece.groups) for piece in parts.pieces)
         for cause, (parts,) in changes.causes.items()
@@ -110,7 +110,7 @@ def _tally(tally: GroupSums) -> Any:
 
 @dataclass
 class ChangeCourt:
-    """Where changes are judged."""
+    """Compares reported changes with the lists."""
 
     connection: psycopg.Connection
     runner: asyncio.Runner
@@ -119,7 +119,7 @@ class ChangeCourt:
     moments: list[Moment] = field(default_factory=list[Moment])
     cases: list[Case] = field(default_factory=list[Case])
     seen: Counter[str] = field(default_factory=Counter[str])
-    """The causes of all answers."""
+    """The causes in all answers."""
 
     def judge_many(self) -> None:
         """Judge some histories, the same in every run. Raises Different."""
@@ -127,7 +127,7 @@ class ChangeCourt:
             self.judge(some_history(number), Random(number))
 
     def judge(self, history: History, dice: Random) -> None:
-        """Raise Different at the first answer that is not that of the lists."""
+        """Raise Different at the first answer that disagrees with the lists."""
         self.judged += 1
         self.moments = []
         world = new_world(self.connection, self.runner, self.reader, history)
@@ -146,7 +146,7 @@ class ChangeCourt:
             raise
 
     def _carry_out(self, world: World, step: Step) -> None:
-        """Carry out a step, and look after every change of which it is made."""
+        """Carry out a step, and record the data after each of its changes."""
         if isinstance(step, Arrive):
             world.stage.put(*step.items)
             while process_space(world.connection, world.space_id, step.batch).rows:
@@ -161,7 +161,7 @@ class ChangeCourt:
             self._look(world, step)
 
     def _look(self, world: World, step: Step) -> None:
-        """Write down what there is."""
+        """Record the current data."""
         latest = self._run(fetch_latest(self.reader, world.space_id))
         facts = loading.load(self.connection, world.space_id)
         values = (world.space_id,)
@@ -179,7 +179,7 @@ class ChangeCourt:
         finally:
             self.runner.run(self.reader.rollback())
 
-    # ------------------------------------------------------------------------------- the judgement
+    # ------------------------------------------------------------------------------ the comparison
 
     def _compare(self, world: World, dice: Random) -> None:
         asked = split_question(dice)
@@ -209,7 +209,7 @@ class ChangeCourt:
             raise Different("\n".join([f"{asked}", f"{places} at {taken_at}", *wrong[:20]]))
 
     def _places(self, dice: Random) -> list[int]:
-        """Return two moments, often one right after the other, around something that was done."""
+        """Return two moments, often consecutive ones around a change."""
         if len(self.moments) < 2:
             return [0, 0]
         places = sorted(dice.sample(range(len(self.moments)), 2))
@@ -263,7 +263,9 @@ class ChangeCourt:
 
 
 def _by_another_model(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
-    """Return a question as it may have been asked at the earlier snapshot: often by another trained model."""
+    """Return a question as it may have been asked at the earlier snapshot: often with another trained
+    model.
+    """
     if "markov" in asked["attribution_models"] and dice.random() < 0.7:
         return asked | {"trained_model": dice.choice(TRAINED_MODEL_NAMES)}
     return asked

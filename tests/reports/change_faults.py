@@ -1,4 +1,4 @@
-"""Faults that people make when they say why a report has changed, to be planted in the product."""
+"""Typical faults in explaining a report's changes, to be planted in the product."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def _family(change: Callable[[Family], Family]) -> Plant:
-    """A fault in what is known of a family."""
+    """Return a fault in a family's data."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = FamilyHistory.__init__
@@ -31,14 +31,14 @@ def _family(change: Callable[[Family], Family]) -> Plant:
 
 
 def _always(name: str, **times: int) -> Plant:
-    """Some of a family have always been so, or are so for ever."""
+    """Return a fault that makes some rows of a family valid from the beginning, or for ever."""
     return _family(
         lambda family: replace(family, **{name: [each._replace(**times) for each in getattr(family, name)]})
     )
 
 
 def _former_touches(patch: pytest.MonkeyPatch) -> None:
-    """Touchpoints are taken for what they are now."""
+    """Only the current state of touchpoints counts."""
     _family(lambda family: replace(family, touches=[t for t in family.touches if t.end == NEVER]))(patch)
 
 
@@ -70,7 +70,7 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
 
 
 def _later(patch: pytest.MonkeyPatch) -> None:
-    """What came after the later snapshot counts, too."""
+    """Changes after the later snapshot count, too."""
     right = event_sums.split_up
 
     def split_up(plans: Any, families: Any, between: range, amount_of: Any) -> Any:
@@ -89,7 +89,7 @@ def _windows(patch: pytest.MonkeyPatch) -> None:
 
 
 def _taken_twice(patch: pytest.MonkeyPatch) -> None:
-    """What an event was before is not taken away."""
+    """An event's earlier state is not subtracted."""
     right = event_sums._sum_cause
 
     def sum_cause(plan: Any, some: Any, amount_of: Any) -> Any:
@@ -99,12 +99,12 @@ def _taken_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _owners(patch: pytest.MonkeyPatch) -> None:
-    """Whose an event was before a merge is forgotten."""
+    """An event's contact before a merge is forgotten."""
     patch.setattr(states, "find_survivor", lambda contact_id, _: contact_id)
 
 
 def _orders_alone(patch: pytest.MonkeyPatch) -> None:
-    """What comes before a customer's first order makes it no other."""
+    """Events before a customer's first order never change which order is the first."""
     patch.setattr(FamilyHistory, "_order_steps", lambda _: ())
 
 

@@ -1,5 +1,5 @@
-"""Random histories in which much of what reports are made of changes, and questions whose answers
-can be split by cause.
+"""Random histories that change much of a report's input, and questions whose answers can be split by
+cause.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from tests.support.report_model.question import read_question
 
 
 def some_history(number: int) -> History:
-    """People who come and buy, and what is done to them afterwards: more of what changes reports
-    than in the histories of other tests.
+    """Return a history of people who visit and buy, and of later changes to them. It changes the input of
+    reports more often than the histories of other tests.
     """
     dice = Random(f"changes {number}")
     steps: list[Step] = [_arrivals(dice, 8)]
@@ -56,22 +56,22 @@ def _arrivals(dice: Random, most: int) -> Arrive:
 
 
 def _joining(dice: Random) -> list[Accepted]:
-    """Two people, and an event that makes one person of them."""
+    """Return two people, and an event that merges them."""
     email, tracking_id = {"email": dice.choice(EMAILS)}, {"tracking_id": dice.choice(TRACKING_IDS)}
     parts = [some_event(dice, **who) for who in (email, tracking_id, email | tracking_id)]
     return [by("api_key", part.item) for part in parts]
 
 
 def _twice_sent(dice: Random) -> list[Accepted]:
-    """An order that a page reports, and then perhaps a server as well."""
+    """Return an order that a page reports, and then perhaps a server as well."""
     order = {"order_id": dice.choice("abc"), "event_name": "purchase", "email": dice.choice(EMAILS)}
     senders = dice.choice((["browser"], ["browser", "api_key"], ["api_key"]))
     return [by(sender, some_event(dice, **order).item) for sender in senders]
 
 
 def _browsing(dice: Random) -> list[Accepted]:
-    """A visit that led to an event; an earlier page view of it comes in late, and takes the place
-    of the touchpoint that the later one had made.
+    """Return a visit that led to an event. One of its earlier page views arrives late and replaces the
+    touchpoint made by the later page view.
     """
     moment, token = dice.choice(MOMENTS), dice.choice(TOKENS)
     pages = [
@@ -93,7 +93,7 @@ def _some_change(dice: Random) -> Step:
 
 
 def split_question(dice: Random) -> dict[str, Any]:
-    """A question whose differences can be split by cause."""
+    """Return a random question whose differences can be split by cause."""
     while True:
         asked = some_question(dice)
         asked["measures"] = [name for name in asked["measures"] if name in SPLIT_MEASURES]

@@ -1,5 +1,5 @@
-"""Reports of cohorts in one exact form, of the model and of the product, and the list of events
-behind one of their figures.
+"""Normalized cohort reports of the model and of the product, with the list of events behind one of their
+figures.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import TOUCH_GROUPS, read_question
 
 DAYS = (date(2026, 12, 31), date(2026, 12, 31), date(2026, 10, 31), date(2026, 4, 15))
-"""The day of the question."""
+"""The possible dates of a question."""
 _ONLY = {name: KEYS_OF_TOUCHES[name] for name in ("source", "channel", "campaign", "adset")}
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A random question, under the names that the API has for it; with the day it is asked on, and
-    a figure whose list is wanted.
+    """Return a random question with the API's parameter names, the date it is asked on, and a figure whose
+    events should be listed.
     """
     today = dice.choice(DAYS)
     periods = [each for each in PERIODS if each[0][:7] <= f"{today:%Y-%m}"]
@@ -65,7 +65,7 @@ def some_question(dice: Random) -> dict[str, Any]:
 
 
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
-    """The product's answer to a question."""
+    """Return the product's answer to a question."""
     asked = dict(question)
     today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
     now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
@@ -107,7 +107,7 @@ def _cells(of: CohortGroup) -> dict[str, list[Fraction]]:
 
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
-    """The model's answer to a question."""
+    """Return the model's answer to a question."""
     asked = dict(question)
     today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
     group = asked.pop("group_by")

@@ -1,4 +1,4 @@
-"""What of a report of cohorts with spend is not what plain models of cohorts and of spend say."""
+"""Compares a cohort report that has spend with plain models of cohorts and of spend."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOBODY = model.Figures()
 
 
 def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any], today: date) -> list[str]:
-    """Every figure that differs, and every row too few or too many."""
+    """Return every figure that differs, and every missing or extra row."""
     right = expected(spending, asked, today)
     return [
         f"{name}: {answer.get(name)} is not {figures}"
@@ -39,7 +39,7 @@ def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any],
 
 
 def _unordered(name: str, rows: Any) -> Any:
-    """Rows of groups by their keys: of equal figures any order is right."""
+    """Return rows of groups sorted by key: rows with equal figures may come in any order."""
     if name not in ("groups", "cohorts") or rows is None:
         return rows
     kept = [{field: cell for field, cell in row.items() if field != "name"} for row in rows]
@@ -47,7 +47,7 @@ def _unordered(name: str, rows: Any) -> Any:
 
 
 def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str, Any]:
-    """The figures of a report, as JSON has them."""
+    """Return the expected figures of a report as its JSON has them."""
     question = question_of(asked)
     first, last = (day.date().replace(day=1) for day in (question.start, question.end))
     months = [months_after(first, n) for n in range(months_between(first, min(last, today)) + 1)]
@@ -94,14 +94,16 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
 
 
 def _empty_months(total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]) -> int:
-    """How many months come before the first with a customer or spend; none where all are empty."""
+    """Return the number of months before the first with a customer or spend; 0 if all are empty."""
     begun = {month for month, _ in (*total.revenue, *total.buying)}
     filled = [place for place, month in enumerate(months) if month in begun or any(spent[place].values())]
     return min(filled, default=0)
 
 
 def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
-    """The cohorts of some months: those after them were only followed for the same period."""
+    """Return the cohorts of some months. Later cohorts were needed only to follow customers through the whole
+    period.
+    """
     for figures in (cohorts.total, cohorts.unattributed, *cohorts.groups.values()):
         for cells in (figures.revenue, figures.buying):
             for cell in [cell for cell in cells if cell[0] not in months]:
@@ -113,7 +115,7 @@ def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
 def _spent(
     spending: Spending, question: Question, months: Sequence[date], listed: set[Key]
 ) -> list[dict[Key, Fraction]]:
-    """What was spent on each key, by month."""
+    """Return the spend on each key, by month."""
     has_none = {*question.group_by} & {*WITHOUT_SPEND}
     of_spend = replace(question, group_by=()) if has_none else question
     by_month: list[dict[Key, Fraction]] = []
@@ -127,7 +129,7 @@ def _spent(
 def _lists(
     question: Question, cohorts: model.Cohorts, spent: Sequence[dict[Key, Fraction]]
 ) -> dict[Key, list[Fraction] | None]:
-    """By key what was spent on it, month by month; None where no spend can be its own."""
+    """Return the monthly spend of each key; None if spend can't be assigned to keys."""
     if not question.group_by:
         return {}
     keys = {*cohorts.groups, *(key for of_month in spent for key in of_month if key is not None)}
@@ -166,7 +168,7 @@ def _cohort(
 def _whole(
     cohorts: Sequence[dict[str, Any]], spent: Sequence[Fraction] | None, rate: Fraction | None
 ) -> dict[str, Any]:
-    """The sums of a key's cohorts; those of money are of exact parts with few decimals."""
+    """Return the sums of a key's cohorts. Money is summed exactly, from parts with few decimals."""
     new = sum(each["new_customers"] for each in cohorts)
     spend = None if spent is None else sum(spent, Fraction(0))
     revenue = sum((_exact(each["cumulative_revenue"][-1]) for each in cohorts), Fraction(0))
@@ -195,7 +197,7 @@ def _last_day(day: date) -> date:
 
 
 def lines_of(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
-    """The lines that an answer is in CSV, below the header."""
+    """Yield the lines of an answer's CSV, below the header."""
     named = answer["group_by"] is not None
     rows = answer["cohorts"] if named else answer["totals"]
     nobody = answer["unattributed"] or [] if named else []

@@ -1,4 +1,4 @@
-"""The court of the tests that judge reports."""
+"""The fixtures of the tests that compare reports with the model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where histories are carried out, and the product's answers are held against the model's.
+"""Carries out histories and compares the product's answers with the model's.
 
-`HEADWATER_HISTORIES=10000` makes it a long run, the same each time; `HEADWATER_FIRST_HISTORY=500`
-begins it with another one (a multiple of 100), as where one was broken off.
+`HEADWATER_HISTORIES=10000` makes the run long, and the same each time; `HEADWATER_FIRST_HISTORY=500` (a
+multiple of 100) starts it with another history, for instance to resume an interrupted run.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from tests.support.report_model.facts import Facts
 
 HISTORIES = campaign_size("HEADWATER_HISTORIES", 0, 10000)
 USUALLY = 100
-"""The histories of an ordinary run, which has its time, however few it has judged; a long one ends
-when it has judged them all.
+"""The histories of an ordinary run. It stops when its time is over, however few it has judged; a long run
+judges all of its histories.
 """
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
 TOGETHER = 100
-"""A long run is of so many histories at a time, drawn by the number of the first."""
+"""The histories that a long run draws at a time, seeded by the number of the first."""
 AT_THE_END = 8
-"""Questions after a history's last step; after each step before there is one."""
+"""Questions after a history's last step; after each earlier step there is one."""
 BATCH, SMALL_BATCH = 25, 4
 BATCHES = range(100, 112)
-"""Faults are looked for in one batch of histories after another, until each has been found. Each
-batch is the same in every run: whether a rare fault is found must not be a matter of luck.
+"""The batches of histories that are searched for faults, one after another, until every fault has been found.
+Each batch is the same in every run, so finding a rare fault never depends on luck.
 """
 
 
 class Different(AssertionError):
-    """The product and the model do not agree."""
+    """The product and the model disagree."""
 
 
 def _rest(_: psycopg.Connection, __: int) -> None:
-    """The worker has other things to do."""
+    """Do nothing: the worker is busy with other tasks."""
 
 
 def _build_a_day(connection: psycopg.Connection, space_id: int) -> None:
-    """The worker comes to some of the changes only."""
+    """Let the worker process only some of the changes."""
     build_next(connection, space_id, DueRule(patience=timedelta(), most_days=1))
 
 
@@ -72,11 +72,11 @@ def build_all(connection: psycopg.Connection, space_id: int) -> None:
 
 
 class Killed(Exception):
-    """A worker's process ends."""
+    """A worker's process is killed."""
 
 
 def _crash(connection: psycopg.Connection, space_id: int) -> None:
-    """The worker is killed after it has written a segment, before it commits."""
+    """Kill the worker after it has written a segment, before it commits."""
     with pytest.MonkeyPatch.context() as patch, suppress(Killed):
         patch.setattr(builder, "write_values", _kill)
         build_next(connection, space_id)
@@ -87,7 +87,7 @@ def _kill(*_: object) -> None:
 
 
 def _damage(connection: psycopg.Connection, space_id: int) -> None:
-    """A disk loses a bit, where there is a segment that has any."""
+    """Flip a bit in a segment, as a faulty disk would, if there is a segment with data."""
     connection.execute(
         "UPDATE path_segments SET amounts = set_byte(amounts, 0, get_byte(amounts, 0) # 1)"
         " WHERE space_id = %s AND octet_length(amounts) > 0"
@@ -97,7 +97,7 @@ def _damage(connection: psycopg.Connection, space_id: int) -> None:
 
 
 def _lose(connection: psycopg.Connection, space_id: int) -> None:
-    """Segments disappear."""
+    """Delete all segments."""
     connection.execute("DELETE FROM path_segments WHERE space_id = %s", (space_id,))
 
 
@@ -108,7 +108,7 @@ MEANWHILE = (_rest, _rest, _build_a_day, _build_a_day, build_all, build_all, _cr
 
 @dataclass(frozen=True)
 class Subject:
-    """A kind of report, or list: random questions of it, the product's answers and the model's."""
+    """A kind of report or list: its random questions, the product's answers and the model's."""
 
     ask: Callable[[Random], dict[str, Any]]
     answer: Callable[[AsyncConnection, int, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
@@ -132,27 +132,27 @@ class Case:
 
 @dataclass
 class Court:
-    """Where histories are carried out and answers compared."""
+    """Carries out histories and compares answers."""
 
     connection: psycopg.Connection
     runner: asyncio.Runner
     reader: AsyncConnection
     subject: Subject = REPORTS
     cases: list[Case] | None = None
-    """What was asked and answered, where it is to be kept."""
+    """The questions and answers so far, or None if they need not be kept."""
     until: float = math.inf
-    """When to begin no further history, on the monotonic clock."""
+    """When to stop starting histories, on the monotonic clock."""
     judged: int = 0
-    """How many histories have been."""
+    """The number of histories judged so far."""
     batch: int = BATCH
-    """How many histories a batch has."""
+    """The number of histories in a batch."""
     hooks: tuple[Between, ...] = ()
-    """What else is done after every step: rebuilding something, or breaking something off."""
+    """Other work after every step, such as rebuilding or rolling back."""
 
     def judge_random(self, seconds: float, faults: Mapping[str, Plant], rare: Collection[str] = ()) -> None:
-        """Judge random histories, in an ordinary run for so long. Raises Different at an answer
-        that is not the model's, and AssertionError when the answers would not tell of a fault. An
-        ordinary run looks for the first that is not `rare`, in few histories, a long one for all.
+        """Judge random histories, in an ordinary run for at most `seconds`. Raises Different if an answer
+        disagrees with the model, and AssertionError if no answer reveals a planted fault. An ordinary run
+        looks for the first fault that is not `rare`, in few histories; a long run looks for all faults.
         """
         if HISTORIES:
             self.judge_all(range(FIRST, FIRST + HISTORIES, TOGETHER))
@@ -160,7 +160,7 @@ class Court:
             self.until, self.cases = time.monotonic() + seconds, []
             self.judge_many(USUALLY)
             first = next(name for name in faults if name not in rare)
-            # What was judged mostly shows it, and takes no further histories.
+            # The histories already judged mostly reveal the fault, without further histories.
             found = self._is_found(faults[first], self.cases)
             self.batch, faults = SMALL_BATCH, {} if found else {first: faults[first]}
         assert self.judged > 0
@@ -168,7 +168,7 @@ class Court:
         assert self.missed_faults(faults) == set()
 
     def judge(self, history: History, dice: Random) -> None:
-        """Raise Different at the first answer that is not the model's."""
+        """Raise Different at the first answer that disagrees with the model."""
         if time.monotonic() > self.until:
             return
         self.judged += 1
@@ -181,20 +181,20 @@ class Court:
             self.check_segments(world, 0)
             self.compare(world, dice, AT_THE_END)
         except Different as different:
-            self.until = math.inf  # a failure is looked at for as long as it takes
+            self.until = math.inf  # take all the time needed to reproduce a failure
             different.add_note(f"{history.zone}, companies by {history.mode}, {history.names}")
             for step in world.done:
                 different.add_note(described(step))
             raise
 
     def between(self, world: World, dice: Random) -> None:
-        """Let the worker do something, or nothing, to the segments, and ask."""
+        """Let the worker do something, or nothing, to the segments, then ask a question."""
         dice.choice(MEANWHILE)(world.connection, world.space_id)
         self.check_segments(world, None)
         self.compare(world, dice, 1)
 
     def check_segments(self, world: World, pending: int | None) -> None:
-        """Raise Different when segments are not what the tables make of them."""
+        """Raise Different when segments differ from the tables."""
         for day in check_space(world.connection, world.space_id):
             if day.wrong or (pending is not None and day.pending != pending):
                 raise Different(f"{day}")
@@ -211,18 +211,18 @@ class Court:
                 raise Different("\n".join([f"{question}", *wrong[:20]]))
 
     def _question(self, world: World, dice: Random) -> dict[str, Any]:
-        """Return a new question, or one again: what is remembered of it must not be stale."""
+        """Return a new question, or an earlier one again: its cached answer must not be stale."""
         again = world.asked and dice.random() < 0.5
         question = dice.choice(world.asked) if again else self.subject.ask(dice)
         world.asked.append(question)
         return question
 
     def judge_many(self, count: int) -> None:
-        """Judge so many random histories."""
+        """Judge `count` random histories."""
         self._judging(count)()
 
     def judge_all(self, firsts: range) -> None:
-        """Judge the histories of a long run, and print how far it has come."""
+        """Judge the histories of a long run, and print its progress."""
         for first in firsts:
             seed(first)(self._judging(TOGETHER, database=None))()
             print(f"{self.judged} histories judged, the last ones from {first}", flush=True)  # noqa: T201 - shown with pytest's -s
@@ -241,8 +241,8 @@ class Court:
         return judge
 
     def missed_faults(self, faults: Mapping[str, Plant]) -> set[str]:
-        """Return the faults that make no difference to any answer about some batches of histories.
-        They are planted in the model, as the answers are the same either way round.
+        """Return the faults that change no answer in any batch. They are planted in the model: a comparison
+        fails either way round, and the answers of the product can be reused.
         """
         missed = set(faults)
         for batch in BATCHES:
@@ -254,13 +254,13 @@ class Court:
         return missed
 
     def _is_found(self, plant: Plant, cases: list[Case]) -> bool:
-        """True when a planted fault makes a difference to any answer."""
+        """Return True if a planted fault changes any answer."""
         with pytest.MonkeyPatch.context() as patch:
             plant(patch)
             return any(map(self._is_different, cases))
 
     def _is_different(self, case: Case) -> bool:
-        """True as well when the answer cannot even be put together."""
+        """Return True if the answer differs, or if the model refuses to build one."""
         try:
             right = self.subject.expected(case.facts, case.question)
         except ValueError:

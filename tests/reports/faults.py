@@ -1,4 +1,4 @@
-"""Faults that people make when they compute reports, to be planted in the model of them."""
+"""Typical faults in computing reports, to be planted in the model."""
 
 from __future__ import annotations
 

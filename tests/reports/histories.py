@@ -1,8 +1,8 @@
-"""Random histories of a Space, as data: what arrives and what people do to it afterwards.
+"""Random histories of a Space: the items that arrive, and later changes to them.
 
-A step is drawn as a number, from which it is made the same way every time: fast to draw, and shrunk
-by leaving steps and items out. The pools are small, so that everything collides: people are merged,
-orders repeated, times tie or lie exactly on the end of a window, or a millisecond beside it.
+A step is drawn as a number and always built from it in the same way. That is fast to draw, and failures
+shrink by leaving steps and items out. The pools are small, so that values collide: people are merged, orders
+repeated, times tie or are exactly at the end of a window, or a millisecond next to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOURCES = (
     "referral", "direct", "taboola_ads", "criteo_ads",
 )  # fmt: skip
 NETWORKS = ("taboola_ads", "criteo_ads")
-"""Those of them that are paid networks of the Space's own."""
+"""The Space's own paid networks among the sources."""
 CAMPAIGNS: tuple[dict[str, str], ...] = (
     {}, {"campaign_id": "11", "campaign_name": "Spring"}, {"campaign_id": "11"},
     {"campaign_id": "11"},
@@ -55,7 +55,7 @@ AMOUNTS = (
 )  # fmt: skip
 ORDERS = (None, None, None, "o1", "o2")
 
-# Both sides of clock changes, of midnights and of the ends of months in the zones above.
+# Times on both sides of clock changes, midnights and ends of months in the zones above.
 MOMENTS = tuple(
     datetime.fromisoformat(text).replace(tzinfo=UTC)
     for text in (
@@ -77,7 +77,7 @@ BEFORE = (
 
 @dataclass(frozen=True)
 class Arrive:
-    """Items are accepted, and processed in batches of so many."""
+    """Items are accepted and processed, `batch` at a time."""
 
     items: tuple[Accepted, ...]
     batch: int
@@ -92,12 +92,12 @@ class Reject:
 
 @dataclass(frozen=True)
 class Replay:
-    """What was rejected is mended and processed after all, under its old number."""
+    """A rejected event is fixed and processed after all, under its old number."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something is done to one of the contacts, events or companies that there are by then."""
+    """One of the existing contacts, events or companies is changed."""
 
     what: str
     pick: int
@@ -107,7 +107,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Crash:
-    """A step is carried out and rolled back, as when the process dies before it commits."""
+    """A step is carried out and rolled back, like the work of a process that dies before it commits."""
 
     step: Arrive | Change
 
@@ -117,13 +117,13 @@ Step = Arrive | Reject | Replay | Change | Crash
 
 @dataclass(frozen=True)
 class History:
-    """A Space, and what happens to it."""
+    """A Space, and the steps carried out in it."""
 
     zone: str
     mode: str
     """How companies are recognized."""
     names: tuple[tuple[str, str], ...]
-    """What the catalogue calls campaigns from the beginning: ids and names."""
+    """The campaign names in the catalogue from the beginning: ids and names."""
     steps: tuple[Step, ...]
 
 
@@ -132,7 +132,7 @@ def _ms(moment: datetime) -> int:
 
 
 def some_identity(dice: Random) -> dict[str, str]:
-    """One identifier, or two that may belong to different people."""
+    """Return one identifier, or two that may belong to different people."""
     pools = {"email": EMAILS, "tracking_id": TRACKING_IDS, "trk_token": TOKENS}
     kinds = dice.sample(sorted(pools), dice.choice((1, 1, 2)))
     return {kind: dice.choice(pools[kind]) for kind in kinds}
@@ -172,7 +172,7 @@ def some_touch(dice: Random, moment: datetime | None = None, **who: str) -> Acce
 
 
 def _some_time(dice: Random) -> datetime:
-    """A time that may be the end of an event's window."""
+    """Return a time that may be the end of an event's window."""
     return dice.choice(MOMENTS) - dice.choice(BEFORE)
 
 
@@ -193,7 +193,7 @@ def some_person(dice: Random) -> Accepted:
 
 
 def some_journey(dice: Random) -> list[Accepted]:
-    """Touches of one person, and what they led to."""
+    """Return touches of one person, and the events they led to."""
     moment, who = dice.choice(MOMENTS), some_identity(dice)
     items: list[Accepted] = [
         some_touch(dice, moment - dice.choice(BEFORE), **who) for _ in range(dice.randrange(4))
@@ -204,7 +204,7 @@ def some_journey(dice: Random) -> list[Accepted]:
 
 
 def some_crowd(dice: Random) -> list[Accepted]:
-    """So many touches of one person that shares of an event are rounded."""
+    """Return one person's touches, enough of them that an event's shares are rounded."""
     moment, who = dice.choice(MOMENTS), some_identity(dice)
     return [
         some_touch(dice, moment - timedelta(minutes=31 * dice.randrange(60)), **who)
@@ -213,7 +213,7 @@ def some_crowd(dice: Random) -> list[Accepted]:
 
 
 def some_items(number: int) -> list[Accepted]:
-    """A journey, or single items of anybody."""
+    """Return a journey, or a single item of a random person."""
     dice = Random(number)
     if dice.random() < 0.004:
         return some_crowd(dice)
@@ -238,7 +238,7 @@ def some_change(number: int) -> Step:
 
 
 def described(step: Step) -> str:
-    """A step in one line, its items without what they leave out."""
+    """Return a step in one line, its items without unset fields."""
     if isinstance(step, Crash):
         return f"broken off: {described(step.step)}"
     if isinstance(step, Arrive):

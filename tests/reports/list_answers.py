@@ -1,4 +1,4 @@
-"""Lists of credit in one exact form, of the model and of the product, page by page."""
+"""Normalized lists of credit of the model and of the product, page by page."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A random list, under the names that the API has for it; and how much of it may be read from
-    the tables, which nobody can set.
+    """Return a random list with the API's parameter names, and internal limits on how much of it may be read
+    from the tables.
     """
     start, end = dice.choice(PERIODS)
     filters = some_event_filters(dice)
-    filters.pop("only", None)  # of reports alone
+    filters.pop("only", None)  # a filter of reports only
     question: dict[str, Any] = {
         "start_date": start, "end_date": end,
         "sources": sorted(dice.sample(SOURCES, dice.choice((1, 1, 2, 4)))),
@@ -57,7 +57,7 @@ def some_question(dice: Random) -> dict[str, Any]:
 
 
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
-    """The rows of all pages, read forward, and then back from the last page."""
+    """Return the rows of all pages, read forward, and then back from the last page."""
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
     asked = {**question, **texts, "fields": ["amount"]}
     with pytest.MonkeyPatch.context() as patch:
@@ -83,8 +83,8 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
 async def _read(
     connection: AsyncConnection, space_id: int, listing: Any, at: Position | None
 ) -> tuple[list[Any], list[tuple[Position | None, int]]]:
-    """Return the rows of the pages from a position on, and of each page the position before it and
-    how many rows it has.
+    """Return the rows of the pages from a position on, with the position before each page and its number of
+    rows.
     """
     backward = at is not None and at.backward
     rows: list[Any] = []
@@ -106,7 +106,7 @@ def _exact(line: str) -> list[Any]:
 
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
-    """The model's answer."""
+    """Return the model's answer."""
     wanted = replace(read_question({**question, "measures": ["events"]}), converts_all=True)
     found = selection.conversions_of(facts.as_stated(), wanted, Period(wanted.start, wanted.end))
     rows = sorted(

@@ -1,4 +1,4 @@
-"""Reports of paths in one exact form, of the model and of the product."""
+"""Normalized path reports of the model and of the product."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.report_model.question import read_question
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A random question, under the names that the API has for it."""
+    """Return a random question with the API's parameter names."""
     start, end = dice.choice(PERIODS)
     return {
         "group_by": dice.choice(("source", "channel")), "start_date": start, "end_date": end,
@@ -32,7 +32,7 @@ def some_question(dice: Random) -> dict[str, Any]:
 
 
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
-    """The product's answer to a question."""
+    """Return the product's answer to a question."""
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
@@ -63,10 +63,10 @@ def _exact(figures: PathFigures) -> list[Fraction | None]:
 
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
-    """The model's answer to a question."""
+    """Return the model's answer to a question."""
     by, asked = question["group_by"], {**question, "group_by": [], "measures": ["events"]}
     paths = model.make_paths(facts, read_question(asked), by)
-    # The other members are those of any report of the same events.
+    # The other members are the same in any report of these events.
     rest = answers.expected(facts, asked)
     names: dict[str, int] = {}
     for conversion in model.led_by_touches(facts, read_question(asked)):

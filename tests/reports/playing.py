@@ -1,4 +1,4 @@
-"""Histories carried out by the product's own functions, as its edges call them."""
+"""Carries out histories with the product's own functions, called in the same way as its API calls them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ TRAINED_MODELS = (
     ("one", "purchase", {"google_ads": 600, "email": 300, "direct": 99, "referral": 1}),
     ("two", "sign_up", {"google_ads": 1, "facebook_ads": 1, "ai_chat_gpt": 1}),
 )
-"""The trained models of every Space: names, event names and weights by markov; only proportions matter."""
+"""The trained models of every Space: names, event names and Markov weights; only proportions matter."""
 
 Work = Callable[[AsyncConnection], Awaitable[Any]]
 Between = Callable[["World", Step], None]
-"""Called after every step: to ask, to rebuild, to break something off."""
+"""Called after every step: to ask, to rebuild, or to roll back."""
 
 
 @dataclass
@@ -50,10 +50,10 @@ class World:
     stage: Stage
     runner: asyncio.Runner
     reader: AsyncConnection
-    """The connection of what is asynchronous."""
+    """The connection for asynchronous calls."""
     done: list[Step] = field(default_factory=list[Step])
     asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """The questions that were asked of it."""
+    """The questions asked about it so far."""
 
     @property
     def space_id(self) -> int:
@@ -64,7 +64,7 @@ class World:
         return [row[0] for row in self.connection.execute(query, (self.space_id,))]
 
     def run(self, work: Callable[[AsyncConnection], Awaitable[Any]], *, undone: bool = False) -> Any:
-        """Do something in a transaction of its own, which may be rolled back."""
+        """Run work in its own transaction, which may be rolled back."""
 
         async def in_a_transaction() -> Any:
             async with self.reader.transaction(force_rollback=undone):
@@ -120,7 +120,9 @@ def carry_out(world: World, step: Step, *, undone: bool = False) -> None:
 
 
 def arrive(world: World, step: Arrive, *, undone: bool) -> None:
-    """A batch that breaks off leaves the items on the inbox, to be processed with the next."""
+    """Store the items and process them. A batch that is rolled back leaves the items in the inbox, to be
+    processed with the next one.
+    """
     world.stage.put(*step.items)
     with world.connection.transaction(force_rollback=True) if undone else nullcontext():
         world.stage.process(step.batch)
@@ -136,7 +138,7 @@ def replay(world: World) -> None:
 
 
 def change(world: World, step: Change, *, undone: bool) -> None:
-    """Do something to what there is; nothing, where there is nothing to do it to."""
+    """Change one of the Space's objects; do nothing if it has no such object."""
     if step.what in _WORKERS:
         _WORKERS[step.what](world, step, undone=undone)
         return
@@ -156,8 +158,8 @@ def erase(world: World, step: Change, *, undone: bool) -> None:
 
 
 def name_source(world: World, step: Change, *, undone: bool) -> None:
-    """Let a value of utm_source stand for a source, for another one, or for none, and apply that to
-    what is stored: some of it, or all.
+    """Map a value of utm_source to a source, to another source or to none, and reclassify some or all of the
+    stored touches.
     """
     name = SOURCE_NAMES[step.pick % len(SOURCE_NAMES)]
     source = ("facebook_ads", "email", "")[step.other % 3]
@@ -182,7 +184,7 @@ def _unmerge(world: World, step: Change) -> Work | None:
             async with connection.transaction():
                 await unmerge(connection, world.space_id, contact_id)
         except (Conflict, NotFound):
-            pass  # an erased one stays what it is
+            pass  # an erased contact stays unchanged
 
     return undo if contact_id is not None else None
 

@@ -1,4 +1,4 @@
-"""Random questions, under the names that the API has for them."""
+"""Random questions with the API's parameter names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PERIODS = (
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A question that fits together."""
+    """Return a valid random question."""
     while True:
         question = _any_question(dice)
         read = read_question(question)
@@ -34,7 +34,7 @@ def some_question(dice: Random) -> dict[str, Any]:
 
 
 def some_period(dice: Random) -> dict[str, Any]:
-    """The times that a question is about."""
+    """Return the period of a question."""
     start, end = dice.choice(PERIODS)
     return {"start_date": start, "end_date": end}
 
@@ -65,14 +65,16 @@ def _any_question(dice: Random) -> dict[str, Any]:
 
 
 def with_one_model(question: dict[str, Any]) -> dict[str, Any]:
-    """The question of the first of its models, and of its trained model if it goes by one."""
+    """Return the question with only the first of its models, and with its trained model if that model needs
+    one.
+    """
     models = question["attribution_models"][:1]
     kept = {name: value for name, value in question.items() if name != "trained_model" or "markov" in models}
     return {**kept, "attribution_models": models}
 
 
 def names_no_trained_model(question: dict[str, Any]) -> bool:
-    """True when a question is not of the events of just one current trained model."""
+    """Return True unless the question's event names match exactly one current trained model."""
     names = question.get("event_names", ())
     return sum(event_name in names for _, event_name, _ in TRAINED_MODELS) != 1
 
@@ -91,13 +93,13 @@ def _some_filters(dice: Random) -> dict[str, Any]:
 
 
 def some_keys(dice: Random, keys: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Conditions on one or two groups, with one or two keys each."""
+    """Return conditions on one or two groups, with one or two keys each."""
     groups = dice.sample(sorted(keys), dice.choice((1, 1, 2)))
     return [f"{name}:{key}" for name in groups for key in dice.sample(keys[name], dice.randint(1, 2))]
 
 
 def some_event_filters(dice: Random) -> dict[str, Any]:
-    """Conditions on events, often none."""
+    """Return conditions on events, often none."""
     filters: dict[str, Any] = {}
     if dice.random() < 0.15:
         filters["event_names"] = sorted(set(dice.sample(NAMES, 2)))

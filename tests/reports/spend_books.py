@@ -1,4 +1,4 @@
-"""Random things that happen to a Space's spend, sales and rates, and the moments between them."""
+"""Random changes of a Space's spend, sales and rates, and the moments between them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.support.report_model.spend import Spending
 
 FIRST_DAY = spend_worlds.FIRST
 DAYS = 4
-"""Of the ledger, so that its rows meet."""
+"""The days of the ledger; few, so that its rows collide."""
 NOON = 1_777_636_800_000
-"""Of the first day of the ledger, in ms since 1970."""
+"""Noon of the ledger's first day, in ms since 1970."""
 OLD = "2026-07-01T00:{:02}:00Z"
-"""When older exports are of: the later in the history, the later."""
+"""The time of older exports; later in the history means a later time."""
 
 Ledger = dict[tuple[Any, ...], tuple[int, ...]]
 
 
 @dataclass
 class Moment:
-    """What a Space was after something had happened to it."""
+    """A Space right after a change."""
 
     snapshot: str
     spending: Spending
@@ -40,7 +40,7 @@ class Moment:
 
 @dataclass
 class Book:
-    """The things that happen to a Space, with its moments and what each has done to the ledger."""
+    """A Space's changes, with the moments between them and the effect of each change on the ledger."""
 
     api: Api
     world: World
@@ -51,12 +51,14 @@ class Book:
     moves: list[list[tuple[str, Ledger, Ledger]]] = field(
         default_factory=list[list[tuple[str, Ledger, Ledger]]]
     )
-    """For each thing, by cause, the ledger before and after it."""
+    """For each change, by cause, the ledger before and after it."""
     current: set[tuple[Any, ...]] = field(default_factory=set[tuple[Any, ...]])
     """The keys of rows that no older export replaces."""
 
     def look(self) -> list[str]:
-        """Read the report, or, where a rate is missing, one that needs none."""
+        """Record a moment, and return the report's faults. If a rate is missing, the snapshot comes from a
+        report that needs none.
+        """
         spending = self.world.spending("EUR")
         answer = get(self.api, "/reports/spend", self.asked)
         faults = faults_of(answer, spending, self.asked)
@@ -67,7 +69,7 @@ class Book:
         return faults
 
     def act(self) -> None:
-        """Let something happen."""
+        """Make a random change."""
         self.moves.append([])
         self.dice.choice((
             self.put, self.put, self.put, self.put_older, self.delete, self.delete, self.sell,
@@ -89,7 +91,7 @@ class Book:
         self._change("spend_imports", {**before, **new})
 
     def _again(self, key: tuple[Any, ...]) -> dict[str, Any]:
-        """A row of a key that there is, with other figures."""
+        """Return a row with an existing key and new figures."""
         day, platform, currency, account, campaign, adset, ad, country = key
         return {
             **some_row(self.dice, DAYS), "date": f"{day}", "platform": platform,
@@ -146,7 +148,7 @@ class Book:
         self.put_rates({(day, *pair): Fraction(self.dice.randrange(5_000, 20_000), 10_000)})
 
     def rate_all(self) -> None:
-        """Rates of all days come in."""
+        """Store rates that cover every day."""
         self.put_rates({
             (FIRST_DAY + timedelta(days=place), "EUR", currency): Fraction(5, 4)
             for place in range(-40, DAYS + 10, 5) for currency in ("USD", "JPY")

@@ -1,4 +1,4 @@
-"""What of an answer to a question about spend is not what the plain model says."""
+"""Compares an answer about spend with the plain model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING: Figures = {name: None if name in ("roas", "cpa", "cac") else Fraction(0
 
 
 def question_of(asked: dict[str, Any]) -> Question:
-    """A question as the model knows it."""
+    """Return a question in the model's form."""
     group = asked["group_by"]
     return read_question({
         **asked, "measures": ["credited_revenue"], "group_by": [] if group == "none" else [group],
@@ -31,7 +31,7 @@ def question_of(asked: dict[str, Any]) -> Question:
 
 
 def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any]) -> list[str]:
-    """Return what of an answer differs from the model's: figures, rows, and what is left out."""
+    """Return the differences between an answer and the model: figures, rows and left-out money."""
     question = question_of(asked)
     if "rows" not in answer:
         return [f"refused: {answer}"]
@@ -42,14 +42,14 @@ def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any])
 
 
 def began_by(spending: Spending, question: Question) -> bool:
-    """True where the Space had an event before the end of the time compared with."""
+    """Return True if the Space had an event before the end of the comparison period."""
     other = compared(Period(question.start, question.end), question.compare)
     first, _ = ends_of(spending.facts)
     return bool(other and first and first < other.bounds(spending.facts.zone)[1])
 
 
 def _times(question: Question) -> list[Question]:
-    """The question about its own time, and about that which it is compared with."""
+    """Return the question about its own period, and about its comparison period if it has one."""
     other = compared(Period(question.start, question.end), question.compare)
     alone = replace(question, compare="none")
     return [alone, *([replace(alone, start=other.start, end=other.end)] if other else [])]
@@ -84,7 +84,7 @@ def _differences(
 
 
 def _before(question: Question, key: Key, then: CostReport | None, now: Figures) -> Figures | None:
-    """The row that another is compared with; None where there is none."""
+    """Return the comparison row of a key; None if there is no comparison."""
     if then is None:
         return None
     group, other = (question.group_by[0], compared(Period(question.start, question.end), question.compare))

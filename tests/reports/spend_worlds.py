@@ -1,5 +1,5 @@
-"""Random Spaces with spend, sales and rates in three currencies, of which some days may have none;
-and random questions about them. The pools are small, so that everything collides.
+"""Random Spaces with spend, sales and rates in three currencies, with missing rates on some days; and random
+questions about them. The pools are small, so that values collide.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CAMPAIGNS: tuple[dict[str, str], ...] = (
     {"campaign_id": "1", "adset_id": "2", "ad_id": "1"}, {"campaign_id": "2", "ad_name": "Blue"},
 )  # fmt: skip
 NAMES = ("Spring", "Blue", "Autumn")
-"""What the ad catalogue may call an id."""
+"""Names in the ad catalogue."""
 MODELS = ("first_touch", "last_touch", "linear", "u_shaped", "time_decay")
 GROUPS = ("none", "source", "campaign", "adset", "ad", "country", "day", "week", "month")
 TABLES = (
@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 @dataclass
 class World:
-    """A Space, and plain lists of what was put into its ledger and its rates."""
+    """A Space, and plain lists of the rows in its ledger and of its rates."""
 
     connection: psycopg.Connection
     space_id: int
@@ -59,7 +59,7 @@ class World:
     rates: Rates = field(default_factory=Rates)
 
     def begin(self, zone: str, cost_rate: Decimal | None) -> None:
-        """Take everything away, and begin again in euros."""
+        """Delete everything, and begin again in euros."""
         for table in TABLES:
             self.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (self.space_id,))
         self.connection.execute(
@@ -69,11 +69,11 @@ class World:
         self.zone, self.cost_rate, self.ledger, self.rates = zone, cost_rate, {}, {}
 
     def note(self, rows: Iterable[Row]) -> None:
-        """Note that rows were put into the ledger: of one key the last counts."""
+        """Record that rows were put into the ledger. Of several rows with one key the last counts."""
         self.ledger |= {name_key(row): plain_figures(row) for row in rows}
 
     def spending(self, target: str) -> Spending:
-        """All that a report in a currency is made of."""
+        """Return the input of a report in a currency."""
         currencies = self.connection.execute(
             "SELECT id, currency FROM events WHERE space_id = %s", (self.space_id,)
         ).fetchall()
@@ -92,7 +92,7 @@ def name_key(row: Row) -> tuple[Any, ...]:
 
 
 def plain_figures(row: Row) -> tuple[int, ...]:
-    """The figures of a row, money and conversions in millionths."""
+    """Return the figures of a row, money and conversions in millionths."""
     units = (10**6, 1, 1, 10**6, 10**6)
     return tuple(int(Decimal(row.get(name) or 0) * unit) for name, unit in zip(FIGURES, units, strict=True))
 
@@ -108,7 +108,7 @@ def some_day(dice: Random) -> date:
 def some_row(
     dice: Random, days: int = DAYS, currencies: tuple[str, ...] = CURRENCIES, first: date = FIRST
 ) -> Row:
-    """A row of the ledger, of any level."""
+    """Return a row of the ledger, at any level."""
     depth = dice.choice((0, 1, 1, 2, 2, 3, 4))
     ids = {name: dice.choice("12") for name in LEVELS[:depth]}
     if depth > 1 and dice.random() < 0.3:
@@ -126,8 +126,8 @@ def some_row(
 
 
 def some_rates(dice: Random, since: int = 0) -> Rates:
-    """Rates of some days, most of which are known directly, some the other way round or by way of
-    another currency; where there are none for more than a week, those after it are missing.
+    """Return rates of some days. Most are given directly, some are inverted or go through a third currency;
+    after a gap of more than a week a rate is missing.
     """
     every = dice.choice((2, 5, 8, 8, 30))
     rates: Rates = {}
@@ -151,7 +151,7 @@ def some_rates(dice: Random, since: int = 0) -> Rates:
 
 
 def written_rates(rates: Rates) -> list[Row]:
-    """Rates as `PUT /rates` takes them."""
+    """Return rates as `PUT /rates` takes them."""
     return [
         {"date": f"{day}", "base": base, "currency": currency,
          "rate": f"{Decimal(worth.numerator) / worth.denominator:f}"}
@@ -163,7 +163,7 @@ def some_sales(
     dice: Random, stage: Stage, zone: str, currencies: tuple[str, ...] = CURRENCIES,
     first: date = FIRST,
 ) -> None:  # fmt: skip
-    """People with touches and sales, some in other currencies, at any hour."""
+    """Store people with touches and sales, some in other currencies, at any hour."""
     for _ in range(dice.randrange(1, 5)):
         contact_id = stage.contact(country=dice.choice((None, "DE", "FR")))
         for _ in range(dice.randrange(4)):
@@ -177,7 +177,7 @@ def some_sales(
 
 
 def _some_moment(dice: Random, zone: str, first: date) -> datetime:
-    """A time about which days differ between zones, or any other."""
+    """Return a random time, often near midnight, where the day differs between zones."""
     day = first + timedelta(days=dice.randrange(-40, DAYS + 5))
     hour = dice.choice((0, 0, 12, 23, dice.randrange(24)))
     return datetime(day.year, day.month, day.day, hour, tzinfo=ZoneInfo(zone)).astimezone(UTC)
@@ -197,7 +197,7 @@ def _sell(dice: Random, stage: Stage, contact_id: int, moment: datetime, currenc
 
 
 def some_names(dice: Random, stage: Stage) -> None:
-    """What the ad catalogue calls some ids."""
+    """Put random names into the ad catalogue."""
     for kind in ("campaign", "adset", "ad"):
         for identity in "12":
             if dice.random() < 0.4:
@@ -205,7 +205,7 @@ def some_names(dice: Random, stage: Stage) -> None:
 
 
 def some_question(dice: Random) -> dict[str, Any]:
-    """A question, under the names that the API has for it."""
+    """Return a random question with the API's parameter names."""
     first, last = sorted((some_day(dice), some_day(dice)))
     if dice.random() < 0.4:
         first, last = date(2026, 5, 1), date(2026, 5, 31)

@@ -1,5 +1,5 @@
-"""Amounts beyond a bound: no report adds them up, every answer names them, and sums of many amounts
-at the bound are exact.
+"""Amounts beyond a bound: no report adds them up, every answer lists them, and sums of many amounts at the
+bound are exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "/reports/changes": {"measures": "revenue", "since": "2026-01-01 00:00:00"},
     "/reports/spend/changes": {"since": "2026-01-01 00:00:00"},
 }  # fmt: skip
-"""What is asked about May, of every report."""
+"""The questions about May, one for every report."""
 MANY = 10_000
 LARGEST = Decimal("99999999999.9999")
 
@@ -42,7 +42,7 @@ def kinds(answer: dict[str, Any]) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("path", ANSWERS)
 def test_it_works(api: Api, space: Stage, path: str) -> None:
-    """One page event of 1e14 euros leaves 64 bits when it is converted."""
+    """One page event of 1e14 euros exceeds 64 bits when it is converted."""
     contact_id = space.contact()
     space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00")
     sale(space, "2026-05-13", 100, None, contact_id=contact_id)

@@ -1,5 +1,5 @@
-"""What reports remember: a report that is asked for again reads only what has changed, and is what
-it would be without any memory.
+"""The cache of reports: a repeated report reads only changed data, and returns the same figures as without
+the cache.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def _empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def put_in(patch: pytest.MonkeyPatch, cache: Cache) -> None:
-    """Let reports remember in a memory."""
+    """Make reports use this cache."""
     for module in (reader, block_sums, report_reader):
         patch.setattr(module, "cache", cache)
 
 
 def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list to which every block of events that is read adds how many they are."""
+    """Return a list that gets the number of events in every block that is read."""
     counts: list[int] = []
     join, live = reader.PathData.join, reader.PathReader.read_live
 
@@ -85,7 +85,7 @@ def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """New customers depend on all orders of the past, the rest on the events alone."""
+    """New customers depend on all past orders, the other figures on the period's events alone."""
     someone = stage.contact()
     stage.touchpoint(someone, "email")
     for amount in (5, 7):
@@ -107,7 +107,7 @@ def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPat
 
 
 def test_changes_that_wait(database_url: str, stage: Stage) -> None:
-    """Every change of an event is noticed, also while an earlier one still waits."""
+    """Every change of an event is noticed, even while an earlier one is pending."""
     event_id = stage.event(stage.contact(), amount=5)
     forget_space(stage.connection, stage.space_id)
     for amount in (5, 6, 7, 8):
@@ -128,7 +128,7 @@ def test_changes_that_wait(database_url: str, stage: Stage) -> None:
 def test_pending_events_are_read_once_for_all(
     database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read with touches serves a report that is about the events alone as well."""
+    """Events read with their touches also serve a report that needs only the events."""
     someone = stage.contact()
     stage.touchpoint(someone, "email")
     event_id = stage.event(someone, amount=5)
@@ -175,7 +175,7 @@ def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytes
 
 
 def test_an_earlier_order_that_comes_late(database_url: str, stage: Stage) -> None:
-    """A customer is no longer new in May when an order of April arrives."""
+    """A customer is no longer new in May when an April order arrives."""
     contact_id = stage.contact()
     stage.event(contact_id, amount=5)
     for new_customers in (1, 0):
@@ -187,7 +187,7 @@ def test_an_earlier_order_that_comes_late(database_url: str, stage: Stage) -> No
 
 
 def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some questions, of some times, after every step of random histories, with memory and
+    """Some questions about various periods, after every step of random histories, with the cache and
     without.
     """
 
@@ -246,13 +246,13 @@ def test_less_room_lets_go_at_once() -> None:
 
 
 def test_the_size_of_what_is_held() -> None:
-    """A part of an array holds the whole array."""
+    """A slice of an array counts as the whole array."""
     assert estimate_size(np.zeros(10_000)[:10]) >= 80_000
     assert estimate_size({"a": (np.zeros(1000), [np.zeros(1000)])}) >= 16_000
 
 
 def test_fingerprints() -> None:
-    """Equal values have equal digests, whatever objects they are made of."""
+    """Equal values have equal digests, even from different objects."""
     assert digest(1, np.array([1, 2])) == digest(1, np.array([1, 2]))
     assert digest(1, np.array([1, 2])) != digest(1, np.array([1, 3]))
     assert digest(1, np.array([1, 2])) != digest(1, np.array([1, 2], dtype=np.int32))

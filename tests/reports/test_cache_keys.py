@@ -1,5 +1,5 @@
-"""The keys of the cache name everything that an answer depends on: after every kind of change, reports
-answer the same from the cache as without it.
+"""Cache keys cover every input of an answer: after every kind of change, reports answer the same from the
+cache as without it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ QUESTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
 
 
 def at(day: str) -> int:
-    """The milliseconds since 1970 at noon of a day of 2026."""
+    """Return the milliseconds since 1970 at noon of a day in 2026."""
     return round(datetime.fromisoformat(f"2026-{day}T12:00").replace(tzinfo=UTC).timestamp() * 1000)
 
 
@@ -106,7 +106,7 @@ def see(who: str, day: str, source: str, **more: Any) -> Any:
 
 
 MOST_UNNOTICED = 5 if IS_LONG else 10
-"""An ordinary run asks a third of the questions after each change."""
+"""How many changes may go unnoticed. An ordinary run asks only a third of the questions after each change."""
 BEGINNING = arrive(
     see("a@acme.com", "02-20", "google_ads", campaign_id="11"),
     see("a@acme.com", "03-01", "email"),
@@ -145,7 +145,7 @@ def plant(world: World, weights: dict[str, int]) -> None:
 
 
 def ask(court: Court, space_id: int, cache: Cache, places: Iterable[int]) -> list[Any]:
-    """The answers to the questions at these places, with a cache."""
+    """Return the answers to the questions at these indexes, with a cache."""
     with pytest.MonkeyPatch.context() as patch:
         for module in MODULES:
             patch.setattr(module, "cache", cache)

@@ -1,4 +1,4 @@
-"""What has changed between two snapshots against plain lists, over random histories."""
+"""Changes between two snapshots, compared with plain lists over random histories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_it_works(court: ChangeCourt) -> None:
 
 
 def _planted(plant: Plant) -> Callable[[Case], bool]:
-    """Return what tells whether a planted fault makes a difference to a case."""
+    """Return a function that checks whether a planted fault affects a case."""
 
     def is_different(case: Case) -> bool:
         with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Changes between snapshots, while some amount has, or had, no rate."""
+"""Changes between snapshots when the rate of an amount is missing, or was missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["shop"]
 
 
 def test_an_amount_without_a_rate_that_came_in_afterwards(api: Api, shop: Stage) -> None:
-    """Its money counts at no snapshot, and is named at those that have the event."""
+    """Its money counts at no snapshot, and is listed at the snapshots that have the event."""
     shop.run(event(**ADA, amount="7"))
     first = read(api, **REVENUE)
     shop.run(event(**ADA, amount="5"))

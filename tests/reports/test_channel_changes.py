@@ -89,7 +89,7 @@ def test_a_filter_on_touches_leaves_unattributed_out(api: Api) -> None:
 
 
 def test_parts_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
-    """Also they are those of plain Python under a model that gives whole orders."""
+    """They also equal the sums of plain Python under a model that credits whole orders."""
     for number in range(SPACES):
         dice = Random(number)
         zone = dice.choice(ZONES)
@@ -128,7 +128,7 @@ def read_parts(changes: Any) -> dict[str | None, tuple[Decimal, ...]]:
 
 
 def count_plainly(world: World) -> dict[str | None, tuple[Decimal, ...]]:
-    """The parts by the channel of the last touch in 30 days, None without."""
+    """Return the parts by the channel of the last touch in 30 days; None without a touch."""
     zone, numbers = ZoneInfo(world.zone), {}
     stage = Stage(world.connection, world.space_id, "")
     for source in SOURCES:

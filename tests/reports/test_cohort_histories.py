@@ -1,5 +1,5 @@
-"""The product's reports of cohorts, and the events behind their figures, against the model's in the
-middle of random histories and at their end.
+"""The product's cohort reports, and the events behind their figures, compared with the model's during random
+histories and at their end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GET /reports/cohorts: what the customers of each month brought, and when they paid back."""
+"""GET /reports/cohorts: the revenue of each month's new customers, and when they paid back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 def month(ago: int) -> str:
-    """A month before the present one, as reports have it."""
+    """Return an earlier month, in the format of reports."""
     return f"{months_after(TODAY, -ago):%Y-%m}"
 
 
@@ -57,9 +57,9 @@ def figures(rows: list[dict[str, Any]], *names: str) -> list[list[Any]]:
 
 @pytest.fixture
 def space(stage: Stage) -> Stage:
-    """A Space in euros. Anna came by Google and then by e-mail three months ago, for 100, bought
-    for 50 a month later, gave 20 back, and buys again this month. Ben came by himself in the month
-    after her, for 30.
+    """A Space in euros. Three months ago Anna came through an ad and then an e-mail and ordered for 100. She
+    bought for 50 a month later, returned 20, and buys again this month. Ben came directly the month after
+    her, for 30.
     """
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
@@ -134,7 +134,7 @@ def test_campaigns_of_a_source(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_companies_as_customers(api: Api, space: Stage) -> None:
-    """Whoever of a company orders first acquires it, by a touch of anybody in it."""
+    """The first person of a company to order acquires it, through a touch of any of its people."""
     company = space.company()
     first, second = space.contact(company_id=company), space.contact(company_id=company)
     space.touchpoint(first, "bing_ads", occurred_at=moment(4, 8), company_id=company)
@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_refused(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_the_events_behind_a_figure(api: Api) -> None:
-    """Those of the customers of a cohort in a month, whole."""
+    """The list has the full events of a cohort's customers in one month."""
     last = months_after(TODAY, -1) - TODAY.resolution
     behind = {
         "start_date": f"{month(2)}-01 00:00:00", "end_date": f"{last} 23:59:59",
@@ -214,8 +214,8 @@ def test_the_events_behind_a_figure(api: Api) -> None:
 
 
 def test_random_ledgers_and_paybacks(api: Api, space: Stage) -> None:
-    """Spend of rows and unmatched spend are the ledger's in every month, revenue of rows and of
-    nobody that of all in every month since, and payback is what a plain model says.
+    """In every month, the spend of all rows plus unmatched spend equals the ledger. In every later month, the
+    revenue of all rows plus unattributed revenue equals the total. Payback equals a plain model's.
     """
     rng = random.Random(7)
     for number in range(40):

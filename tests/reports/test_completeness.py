@@ -1,4 +1,4 @@
-"""What is usually in of recent days, and what to expect of them."""
+"""How complete the data of recent days usually is, and the expected final figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = date(2026, 1, 1)
 
 
 def noon(days_ago: int) -> datetime:
-    """Noon of a day of the Space's clock, which is UTC."""
+    """Return noon of an earlier day in the Space's zone, which is UTC."""
     return datetime.combine(datetime.now(UTC).date() - days_ago * DAY, time(12), UTC)
 
 
@@ -35,7 +35,9 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
 
 
 def sell(stage: Stage, days: int, late: float = 25) -> int:
-    """Every day brings 75 at once, and some a day late; yesterday's is not there yet."""
+    """Store 75 for every day immediately, and some more a day late; yesterday's late part is still
+    missing.
+    """
     contact_id = stage.contact()
     stage.event(contact_id, amount=None, event_name="lead_generated", event_time=noon(days + 1),
                 received_at=noon(days + 1), sender="api_key")  # fmt: skip
@@ -89,7 +91,7 @@ def test_a_past_that_was_sent_at_once_is_no_history(api: Api, stage: Stage) -> N
 
 
 def test_by_touch_date(api: Api, stage: Stage) -> None:
-    """Half of what a touch brings comes on its day, and half two days later."""
+    """Half of a touch's revenue comes on its day, and half two days later."""
     start = stage.event(stage.contact(), event_time=noon(99), received_at=noon(99),
                         sender="api_key")  # fmt: skip
     assert start
@@ -113,8 +115,8 @@ def test_by_touch_date(api: Api, stage: Stage) -> None:
 
 
 def simulated(dice: Generator, days: int) -> Any:
-    """The revenue of a Space by day and by the age at which it came in: days of the week, growth,
-    good and bad days, orders of any size, and a lag of its own.
+    """Return a Space's revenue by day and by its age on arrival: with weekdays, growth, good and bad days,
+    orders of any size, and a random lag.
     """
     usual, of_week = dice.uniform(5, 300), dice.uniform(0.4, 1.6, 7)
     growth, unrest = dice.uniform(-0.002, 0.004), dice.uniform(0.05, 0.4)
@@ -150,7 +152,7 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
 
 
 def test_the_ends_of_the_interval() -> None:
-    """Of 49 earlier days, to which 0 to 48 came late, a tenth of 50 is the fifth from either end."""
+    """With 49 earlier days that received 0 to 48 late, a tenth of 50 is the fifth from either end."""
     earlier = 49
     by_age = np.zeros((earlier + HORIZON, HORIZON + 1))
     by_age[:, 0] = 75

@@ -1,4 +1,4 @@
-"""GET /contacts/{id}/journey: all that a contact did, in pages of bounded cost."""
+"""GET /contacts/{id}/journey: everything that a contact did, in pages of bounded cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def items(page: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def follow(api: Api, page: dict[str, Any], link: str) -> list[dict[str, Any]]:
-    """The pages that a link leads to, one after the other."""
+    """Return the pages that a link leads to, one after another."""
     pages: list[dict[str, Any]] = []
     while url := page[link]:
         page = api.get(f"{urlsplit(url).path.removeprefix(API)}?{urlsplit(url).query}").json()
@@ -61,7 +61,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
 def test_pages_are_the_same_list_both_ways(
     api: Api, stage: Stage, moments: list[tuple[bool, int]], per_page: int
 ) -> None:
-    """Also where conversions and touchpoints of one moment, and of one id, lie on two pages."""
+    """This also holds if conversions and touchpoints of one moment and one id are split between two pages."""
     contact_id = stage.contact()
     for is_conversion, minute in moments:
         at = NOON + timedelta(minutes=minute)

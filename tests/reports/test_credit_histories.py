@@ -1,4 +1,4 @@
-"""The events behind a figure add up to it, in the middle of random histories."""
+"""The events behind a figure add up to it, at any point of random histories."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REASONS = (CreditFilter.NO_TOUCH, CreditFilter.OUTSIDE_WINDOW, CreditFilter.NOT_
 
 
 def test_it_works(court: Court) -> None:
-    """For rows of any group, for everything, and for what is credited to nobody."""
+    """For rows of any group, for totals and for unattributed events."""
 
     @given(history=histories, seed=st.integers(0, 2**16))
     @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -54,7 +54,7 @@ def test_it_works(court: Court) -> None:
 
 
 def some_query(world: World, dice: Random) -> ReportQuery:
-    """A random report with one model, of the measures that a list adds up to."""
+    """Return a random report with one model and only measures that a list adds up to."""
     question = with_one_model(some_question(dice))
     for name in ("order_by", "compare"):
         question.pop(name, None)
@@ -80,7 +80,7 @@ def ask(world: World, query: ReportQuery) -> ReportResult:
 
 
 def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
-    """The lists of a row that has its keys as a filter."""
+    """Check the lists filtered by the keys of a row."""
     if not report.rows:
         return
     row = dice.choice(report.rows)
@@ -97,7 +97,7 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResu
 
 
 def check_everything(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
-    """The lists of a report's totals, of everything and of the unattributed events."""
+    """Check the lists behind a report's totals, its overall figures and its unattributed events."""
     query = replace(query, group_by=(), order_by=None)
     listed, report = as_list(query), ask(world, query)
     total = in_words(report.total.figures)
@@ -144,7 +144,7 @@ def expected(figures: dict[str, Any], events: str, amount: str) -> CreditTotals:
 
 
 def of_nobody(figures: Figures) -> CreditTotals:
-    """Events without credit are complete."""
+    """Return the totals of events without credit: all of their revenue counts."""
     words = in_words(figures)
     assert words["credited_events"] == words["events"]
     assert words["credited_revenue"] == words["revenue"]
@@ -152,7 +152,7 @@ def of_nobody(figures: Figures) -> CreditTotals:
 
 
 def totals(world: World, dice: Random, query: CreditsQuery) -> CreditTotals:
-    """The totals of a list, whose pages come to the same, forward and backward."""
+    """Return the totals of a list, and check that its pages are the same forward and backward."""
     query = replace(query, per_page=dice.choice((1, 2, 5, 1000)))
     pages = [get(world, query)]
     while (position := pages[-1].next) is not None:

@@ -25,8 +25,8 @@ def page(api: Api, **params: Any) -> dict[str, Any]:
 
 
 def sell(stage: Stage) -> int:
-    """Ada comes by an ad and an e-mail and buys for 100; Bob, of whom no touch is known, buys for
-    20, and Cem, whose only visit is long ago, for 5.
+    """Store three sales: Ada comes through an ad and an e-mail and buys for 100; Bob has no touch and buys
+    for 20; Cem's only visit was long ago, and he buys for 5.
     """
     company_id = stage.company(name="Acme")
     ada = stage.contact(name="Ada", country="DE", company_id=company_id)
@@ -99,7 +99,7 @@ def test_touched_events_have_all_their_touches(api: Api, stage: Stage) -> None:
 
 
 def test_pages(api: Api, stage: Stage) -> None:
-    """Those that are due come one after the other, and back again, while events arrive."""
+    """While new events arrive, the pages still list the old ones in order, forward and back."""
     contact_id = stage.contact()
     ids = [stage.event(contact_id, event_time=NOON + at // 2 * DAY) for at in range(5)]
     first = page(api, per_page=2)

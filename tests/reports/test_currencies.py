@@ -1,4 +1,4 @@
-"""Reports over events in several currencies: each amount at the rate of its own day, or nothing."""
+"""Reports over events in several currencies: each amount is converted at its own day's rate, or left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def put_rates(api: Api, *rates: Any) -> httpx.Response:
 
 
 def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **also: Any) -> int:
-    """A sale that is stored as the pipeline stores one."""
+    """Store a sale as the pipeline does."""
     event_id = stage.event(
         also.pop("contact_id", None) or stage.contact(), event_name="purchase",
         event_time=f"{day} 12:00:00+00", amount=amount, currency=currency, **also,
@@ -79,7 +79,7 @@ def test_it_works(api: Api, space: Stage) -> None:
 
 
 def test_an_order_without_a_rate_is_still_an_order(api: Api, space: Stage) -> None:
-    """Whether its money counts makes no difference to what an event is."""
+    """An event's type doesn't depend on whether its money counts."""
     sale(space, "2026-05-13", 10, "USD")
     sale(space, "2026-05-13", -4, "USD")
     counts = {"orders": 1, "refund_count": 1, "new_customers": 1, "contacts": 1}
@@ -126,7 +126,7 @@ def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
 
 
 def test_only_money_that_could_count_is_named(api: Api, space: Stage) -> None:
-    """None of days after the period, nor after the window of touches in it."""
+    """No money after the period is listed, nor after the window of its touches."""
     contact_id = space.contact()
     space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00")
     sale(space, "2026-05-13", 100, None, contact_id=contact_id)
@@ -193,7 +193,9 @@ def converted(
     day: int, amount: Decimal, currency: str | None, target: str,
     rates: dict[tuple[int, str], Decimal],
 ) -> Decimal:  # fmt: skip
-    """The amount in another currency: at the latest rate of a week, to hundredths, half to even."""
+    """Return the amount in another currency: at the last rate within a week, rounded half to even to
+    hundredths.
+    """
     source = currency or "EUR"
     if source == target:
         return amount
@@ -209,7 +211,7 @@ def converted(
 
 
 def test_an_event_notes_its_currency(api: Api, space: Stage) -> None:
-    """What the pipeline stores is found by a report."""
+    """A report finds the currency that the pipeline stores."""
     today = datetime.now(UTC)
     body = {"event_name": "purchase", "email": "ada@example.com", "amount": 5, "currency": "CHF"}
     assert api.send("POST", "/events/track", json=body).status_code == 202

@@ -71,8 +71,8 @@ def rows(told: Report) -> dict[Any, list[Fraction | None]]:
 def test_it_works() -> None:
     told = report("credited_revenue", "credited_events", "revenue", "share", group_by=["source"],
                   attribution_model="linear")  # fmt: skip
-    # 100 and -30 are halved between google and email; Bob and Dee came directly; Cem's click is
-    # older than 30 days. Ada's two events count whole in both of hers: 100 - 30 = 70.
+    # 100 and -30 are split equally between google and email; Bob and Dee came directly; Cem's click is older
+    # than 30 days. Ada's two events count in full for both of hers: 100 - 30 = 70.
     assert rows(told) == {
         "direct": [60, 2, 60, Fraction("0.4")],
         "email": [35, 1, 70, Fraction("0.2333")],
@@ -93,7 +93,7 @@ def test_money_and_people() -> None:
                   group_by=["month"])  # fmt: skip
     assert rows(told) == {"2026-05": [6, 4, 1, 150, 180, 30, 45, 4, 4]}
     late = report("new_customers", "contacts", start_date="2026-05-14 00:00:00")
-    # Ada bought before; of her the refund alone is left, which makes her no contact.
+    # Ada's purchase was earlier; only her refund remains, which doesn't count her as a contact.
     assert [*late.total.figures.values()] == [1, 1]
     assert [*report("average_order_value", event_names=["sign_up"]).total.figures.values()] == [None]
 
@@ -138,7 +138,7 @@ def test_a_company_has_one_path() -> None:
     told = report("credited_revenue", "touches_to_conversion", "days_to_conversion",
                   group_by=["source"], attribution_model="first_touch",
                   query_mode="company")  # fmt: skip
-    # Bob's purchase of the 12th follows google (10th), email (11th, noon) and his own visit.
+    # Bob's purchase on the 12th follows google (10th), email (11th, noon) and his own visit.
     assert rows(told) == {
         "google_ads": [120, 3, Fraction("2.5")], "direct": [10, 1, 1],
     }  # fmt: skip
@@ -196,8 +196,8 @@ def test_several_models() -> None:
 def test_by_the_date_of_the_touch() -> None:
     told = report("credited_revenue", "events", "share", group_by=["month"], date_basis="touch",
                   attribution_window=60, start_date="2026-04-01 00:00:00")  # fmt: skip
-    # Last touches: Ada's e-mail, Bob's and Dee's visits in May, Cem's click in April, whenever
-    # their events were.
+    # Last touches, whenever the events were: Ada's e-mail, Bob's and Dee's visits in May, Cem's click in
+    # April.
     assert rows(told) == {
         "2026-05": [130, 4, Fraction("0.8667")], "2026-04": [20, 2, Fraction("0.1333")],
     }  # fmt: skip
@@ -257,7 +257,7 @@ def test_clock_changes() -> None:
 
 def test_odd_cents_go_to_the_largest_remainders() -> None:
     assert shared_out(100, [Fraction(1, 3)] * 3) == [34, 33, 33]
-    # 0.07 by 40, 10, 10 and 40 percent: 2.8, 0.7, 0.7 and 2.8 units.
+    # 0.07 split 40, 10, 10 and 40 percent: 2.8, 0.7, 0.7 and 2.8 units.
     ends, inner = Fraction(2, 5), Fraction(1, 10)
     assert shared_out(7, [ends, inner, inner, ends]) == [3, 1, 0, 3]
     path = [Touchpoint(n, ADA, None, moment(1), "email") for n in range(3)]

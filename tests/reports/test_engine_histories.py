@@ -1,4 +1,4 @@
-"""The product's reports against the model's, in the middle of random histories and at their end."""
+"""The product's reports compared with the model's, during random histories and at their end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_it_works(court: Court) -> None:
 
 
 def test_a_name_that_is_applied_to_the_past(court: Court) -> None:
-    """Segments of before do not know the source, and are built anew."""
+    """Old segments don't know the source, and are rebuilt."""
     who, at = {"email": "ada@example.com"}, T0 + DAY
     link = "https://a.example/?utm_source=fb-paid&utm_term=boots"
     items = (

@@ -1,4 +1,4 @@
-"""GET /events/{id}/attribution: the path to an event, and what every model makes of it."""
+"""GET /events/{id}/attribution: the path to an event, and its credit under every model."""
 
 from __future__ import annotations
 

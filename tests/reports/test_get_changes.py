@@ -1,4 +1,4 @@
-"""GET /reports/changes: why a figure is another than it was."""
+"""GET /reports/changes: why a figure differs from what it was."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BY_SOURCE = {"measures[]": ["credited_revenue"], "attribution_model": "linear"}
 
 @pytest.fixture
 def shop(stage: SpaceStage) -> Stage:
-    """The Space of the API's key, with Ada, who came by an ad and bought for 100."""
+    """The Space of the API's key, with Ada, who came through an ad and bought for 100."""
     shop = Stage(stage.connection, stage.space_id)
     shop.run(touch(**ADA, occurred_at=T0 - 2 * DAY), event(**ADA, amount="100"))
     return shop
@@ -137,7 +137,9 @@ def undo(database_url: str, space_id: int, contact_id: int) -> None:
 
 
 def test_another_trained_model(api: Api, shop: Stage) -> None:
-    """What happened to events is by the later trained model; what the trained model did, by both."""
+    """Changes of events use the later trained model; the effect of the new trained model is the difference
+    between both.
+    """
     by_trained_model = {"attribution_model": "markov"}
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
     one = plant_trained_model(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
@@ -181,7 +183,7 @@ def put_rate(api: Api, rate: float) -> None:
 
 
 def test_other_rates(api: Api, shop: Stage) -> None:
-    """A new rate changes what was there; what came in later is by the later rate."""
+    """A new rate changes earlier amounts; events that arrived later use the later rate."""
     bob = {"email": "bob@example.com", "currency": "JPY"}
     put_rate(api, 0.01)
     shop.run(event(**bob, amount="1000"))
@@ -235,7 +237,7 @@ def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> 
 
 
 def first_moment_after(shop: Stage) -> str:
-    """Return a moment of after all that was done, which is made older for it."""
+    """Return a moment after all earlier changes, which are backdated for it."""
     older = (
         "UPDATE new_rows SET made_at = now() - interval '1 hour'"
         " WHERE space_id = %s AND made_at > now() - interval '30 minutes'"

@@ -1,4 +1,4 @@
-"""GET /reports: the figures as JSON and as CSV, and what is refused."""
+"""GET /reports: the figures as JSON and as CSV, and refused queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
 
 
 def sell(stage: Stage) -> None:
-    """An order of 100 by two sources, a refund of 30, and an order of nobody's."""
+    """Store an order of 100 with two sources, a refund of 30, and an order without a touch."""
     someone = stage.contact(name="Ada Byron")
     stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2))
     stage.touchpoint(someone, "ai_chat_gpt", occurred_at=NOON - timedelta(days=1))
@@ -64,7 +64,7 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
 
 
 def untimed(answer: dict[str, Any]) -> dict[str, Any]:
-    """A report without the moment that it is of."""
+    """Return a report without its snapshot."""
     return {name: value for name, value in answer.items() if name != "snapshot"}
 
 

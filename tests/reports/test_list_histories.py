@@ -1,6 +1,4 @@
-"""Pages of the credit of some sources against the model's, in the middle of random histories and at
-their end.
-"""
+"""Pages of the credit of some sources compared with the model's, during random histories and at their end."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ CHANGES = (
 
 
 def change_postings(world: World, _: Step) -> None:
-    """Now and then a disk loses a bit of postings, or there are none yet, as after an upgrade, or
-    sources are common as in a Space of many events.
+    """Sometimes damage the postings, remove them (as right after an upgrade), or make sources common as in a
+    Space with many events.
     """
     dice = Random(len(world.done))
     if dice.random() < 0.3:

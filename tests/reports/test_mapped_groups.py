@@ -1,4 +1,4 @@
-"""Groups whose keys are looked up, in columns as narrow as they are stored."""
+"""Groups whose keys are looked up, in columns as narrow as the stored ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold for any answer of the model of reports, whatever the history and the question."""
+"""Properties of every answer of the report model, for any history and question."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def every_figures(report: Report) -> Iterable[Figures]:
 
 
 def check_money(report: Report) -> None:
-    """Revenue is what was ordered without what was given back."""
+    """Check that revenue is gross revenue minus refunds."""
     for figures in every_figures(report):
         if {"gross_revenue", "refunds", "revenue"} <= figures.keys():
             gross, refunds = figures["gross_revenue"], figures["refunds"]
@@ -63,7 +63,7 @@ def check_money(report: Report) -> None:
 
 
 def check_credit(question: Question, report: Report) -> None:
-    """What is credited and what is not are together all there is; rows are together the total."""
+    """Check that credited and unattributed figures add up to the overall ones, and the rows to the total."""
     for column in report.columns:
         if not column.startswith(CREDITED):
             continue
@@ -84,7 +84,7 @@ def check_credit(question: Question, report: Report) -> None:
 
 
 def check_paths(facts: Facts, question: Question) -> None:
-    """Every event is on one way, in one length and one time, between one pair of ends."""
+    """Check that every event has one path, one length, one duration and one pair of ends."""
     paths = make_paths(facts, question)
     parts = [paths.touches.values(), paths.days.values(), paths.first_and_last.values()]
     if not paths.left_out:

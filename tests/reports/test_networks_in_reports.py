@@ -1,5 +1,5 @@
-"""A Space's own paid networks act like listed paid sources: a story told with either has the same
-answers, under the other names.
+"""A Space's own paid networks act like listed paid sources: the same story with either gets the same answers,
+under other names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLAIN_MODELS = [model for model in MODELS if model != "markov"]
 
 
 def tell(stage: Stage, paid: list[str], story: int) -> None:
-    """People who come by some of the sources and buy."""
+    """Store people who come through some of the sources and buy."""
     dice = Random(story)
     for _ in range(40):
         contact = stage.contact()
@@ -44,7 +44,7 @@ def tell(stage: Stage, paid: list[str], story: int) -> None:
 
 @pytest.fixture
 def two(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api, list[str]]:
-    """The same story with listed sources and with networks that are named alike in order."""
+    """The same story with listed sources, and with networks whose names sort in the same order."""
     names = dict(zip(LISTED, OWN, strict=False))
     apis: list[Api] = []
     for paid in (LISTED, list(names.values())):
@@ -57,7 +57,7 @@ def two(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api,
 
 
 def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
-    """An answer without ids, with the listed names instead of own ones, and rows in one order."""
+    """Return an answer without ids, with the listed names instead of the networks', and rows in one order."""
     response = api.get(path, params={**RANGE, **asked})
     assert response.status_code == 200, response.text
     text = response.text
@@ -69,14 +69,14 @@ def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
 
 
 def without_spend(part: dict[str, Any]) -> dict[str, Any]:
-    """A part of an answer. Listed sources that one platform bills together have no spend of their
-    own; a network always has.
+    """Return a part of an answer without spend. Listed sources that share one platform's bill have no spend
+    of their own; a network always has.
     """
     return {name: value for name, value in part.items() if name != "spend"}
 
 
 def in_one_order(value: Any) -> Any:
-    """Lists sorted: equals may be listed by their names."""
+    """Return lists sorted: rows with equal figures may be ordered by their names."""
     if isinstance(value, dict):
         return {name: in_one_order(part) for name, part in value.items()}
     return sorted(map(json.dumps, value)) if isinstance(value, list) else value
@@ -93,7 +93,7 @@ def test_reports(two: tuple[Api, Api, list[str]], group: str) -> None:
 
 
 def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
-    """Filters, models that look at paid touches, and lists of credit."""
+    """Filters, models of paid touches, and lists of credit."""
     listed, own, names = two
     for source, name in zip(names, OWN, strict=False):
         for model in ("linear_paid", "last_platform_touch", "first_platform_touch", "last_touch"):

@@ -1,4 +1,4 @@
-"""`only`: reports of the events and touches that a row is made of."""
+"""`only`: reports of the events and touches behind a row."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def totals(api: Api, *only: str, **parameters: Any) -> list[float]:
 
 
 def sell(stage: Stage) -> dict[str, int]:
-    """Ada comes by an ad and an e-mail and buys for 100, and again the day after for 10, of which
-    3 are refunded at once. Bob, of whom no touch is known, buys for 20.
+    """Store three purchases: Ada comes through an ad and an e-mail and buys for 100, and the next day for 10,
+    with 3 refunded immediately. Bob has no touch and buys for 20.
     """
     company_id = stage.company()
     ada = stage.contact(name="Ada", country="DE", company_id=company_id)

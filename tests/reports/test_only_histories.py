@@ -1,4 +1,4 @@
-"""`only`: a report of the keys of a row is that row, in the middle of random histories."""
+"""`only`: a report filtered by the keys of a row equals that row, at any point of random histories."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.support.report_model.question import GROUPS, read_question
 
 HISTORIES = campaign_size("HEADWATER_HISTORIES", 2, 1000)
 MOST_ROWS = 4
-"""Rows of each report that are looked at."""
+"""Rows of each report that are checked."""
 
 
 def test_it_works(court: Court) -> None:
-    """For every group by itself, and for pairs of groups."""
+    """For every single group, and for pairs of groups."""
 
     @given(history=histories, seed=st.integers(0, 2**16))
     @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -50,13 +50,15 @@ def check_rows(world: World, question: dict[str, Any], dice: Random) -> None:
         ]
         only = [f"{name}:{key or ''}" for name, key in zip(question["group_by"], row["keys"])]  # noqa: B905
         alone = ask(world, {**question, "group_by": [], "only": kept + only})
-        # A step may have no counterpart; the report of it alone is compared with nothing but zeros.
+        # A time bucket may have no counterpart; the report of it alone is compared with zeros.
         wanted = figures(row)
         assert figures(alone["total"])[: len(wanted)] == wanted, (question, only)
 
 
 def fitting(question: dict[str, Any]) -> dict[str, Any]:
-    """The question with one model, as more depend on the group, and measures that do not."""
+    """Return the question with one model, because several depend on the group, and with measures that do
+    not.
+    """
     measures = [name for name in question["measures"] if name != "share"] or ["events"]
     question = {**with_one_model(question), "measures": measures, "limit": 1000}
     question.pop("order_by", None)
@@ -68,5 +70,5 @@ def ask(world: World, question: dict[str, Any]) -> dict[str, Any]:
 
 
 def figures(row: dict[str, Any]) -> list[dict[str, Fraction | None]]:
-    """A row's figures, and those it is compared with, if any."""
+    """Return a row's figures, and its comparison figures, if any."""
     return [row["figures"], *([row["before"]] if row["before"] is not None else [])]

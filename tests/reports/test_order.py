@@ -1,4 +1,4 @@
-"""Columns in order, beside plain Python."""
+"""Sorting by columns, compared with plain Python."""
 
 from __future__ import annotations
 

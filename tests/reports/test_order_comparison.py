@@ -28,7 +28,7 @@ LIST = (
 
 @pytest.fixture
 def space(stage: Stage) -> Stage:
-    """A Space with an order of each kind of difference."""
+    """A Space with an order for each kind of difference."""
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'Europe/Berlin' WHERE id = %s", (stage.space_id,)
     )
@@ -49,7 +49,7 @@ def space(stage: Stage) -> Stage:
 @pytest.fixture
 def compare(space: Stage, database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
             monkeypatch: pytest.MonkeyPatch) -> Any:  # fmt: skip
-    """Run the command on a list."""
+    """A function that runs the command on a list."""
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
 
     def run(content: str, *options: str, name: str = "list.csv", status: int = 0) -> Any:
@@ -144,7 +144,7 @@ SALES = st.lists(
 def test_the_steps_of_any_list_add_up(
     listed: list[ListedOrder], drawn: list[tuple[str, Decimal, bool]], elsewhere: set[str]
 ) -> None:
-    """Against sets and sums: an order of each number at most, some without an id."""
+    """Compared with sets and sums: at most one order for each number, some without an id."""
     sales = [
         Sale(
             str(number) if kind == "order" and named else None, None, kind == "refund", kind == "upsell",

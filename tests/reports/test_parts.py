@@ -1,4 +1,4 @@
-"""Large pieces of the paths are added up in parts, which come to the same."""
+"""Large chunks of paths are added up in parts, with the same result."""
 
 from __future__ import annotations
 

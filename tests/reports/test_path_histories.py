@@ -1,6 +1,4 @@
-"""The product's reports of paths against the model's, in the middle of random histories and at
-their end.
-"""
+"""The product's path reports compared with the model's, during random histories and at their end."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ def _cut(steps: list[str]) -> ways.Way:
 
 
 def _sources_first(conversion: Conversion, by: str) -> ways.Way:
-    """Equal sources are one step, equal channels beside each other are not."""
+    """Consecutive touches of one source are one step, consecutive sources of one channel are not."""
     touches = conversion.window
     steps = [
         ways.step_of(touch, by)
@@ -41,7 +39,7 @@ def _sources_first(conversion: Conversion, by: str) -> ways.Way:
 
 
 def _cut_off(patch: pytest.MonkeyPatch) -> None:
-    """Averages are cut off rather than rounded."""
+    """Averages are truncated instead of rounded."""
     patch.setattr(paths, "rounded", lambda value: Fraction(int(value * 10_000), 10_000))
 
 

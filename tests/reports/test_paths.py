@@ -1,4 +1,4 @@
-"""GET /reports/paths: the ways by which people came to events."""
+"""GET /reports/paths: the journeys that led to events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def paths(api: Api, **params: Any) -> dict[str, Any]:
 
 
 def way(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> int:
-    """Somebody who came once a day by these sources, and then, at once, did something."""
+    """Store a contact who came through these sources, one a day, and an event right after the last."""
     contact_id = stage.contact()
     for at, source in enumerate(reversed(sources)):
         stage.touchpoint(contact_id, source, occurred_at=NOON - at * DAY)
@@ -91,7 +91,7 @@ def test_of_nothing(api: Api, stage: Stage) -> None:
 
 
 def test_channels(api: Api, stage: Stage) -> None:
-    """Sources of one channel beside each other are one step; the ends stay sources."""
+    """Consecutive sources of one channel are one step; the ends stay sources."""
     way(stage, "google_ads", "facebook_ads", "substack", "email", "tiktok_ads")
     told = paths(api, group_by="channel")
     assert [row[0] for row in told["rows"]] == [["paid", "email", "paid"]]

@@ -1,4 +1,4 @@
-"""The arrays of a piece of the paths go as soon as it is added up."""
+"""The arrays of a chunk of paths are freed as soon as it is added up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from headwater.reports.query import Measure, ReportQuery
 
 
 def test_it_works() -> None:
-    """Without the garbage collector, which would leave those of many pieces together."""
+    """They are freed without the garbage collector, which would keep the arrays of many chunks at the same
+    time.
+    """
     start = datetime.fromisoformat("2026-05-01")
     query = ReportQuery(
         start, start + timedelta(days=30), (Measure.CREDITED_REVENUE,), window_days=0,

@@ -30,7 +30,7 @@ from tests.support.reading_fixtures import Api
 
 COMPARISONS = campaign_size("HEADWATER_PLATFORM_COMPARISONS", 12, 2000)
 OF_A_WORLD = 6
-"""Comparisons of one Space as it is."""
+"""Comparisons in each random Space."""
 WINDOWS = (1, 7, 14, 30, 60, 90)
 SOURCES = {"meta": "facebook_ads", "google": "google_ads"}
 
@@ -58,8 +58,8 @@ def check_sums(answer: Any) -> None:
 
 @pytest.fixture
 def space(stage: Stage) -> Stage:
-    """A Space in euros with orders of Meta: 3 days after the click, 20 days after it, in June after a click
-    in May, with a later e-mail, and refunded.
+    """A Space in euros with five orders from Meta: 3 days after the click, 20 days after it, in June after a
+    click in May, with a later e-mail, and refunded.
     """
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
@@ -224,7 +224,9 @@ def less(first: tuple[Decimal, Decimal], second: tuple[Decimal, Decimal]) -> tup
 def count_plainly(
     world: World, params: dict[str, Any], source_id: int, window: int
 ) -> tuple[Decimal, Decimal]:
-    """Whole orders with a click of the platform in the days before them, by click date, without refunds."""
+    """Return the number and amount of whole orders with a click of the platform in the window before them, by
+    click date, without refunds.
+    """
     zone = ZoneInfo(world.zone)
     start, end = (
         datetime.fromisoformat(params[name]).replace(tzinfo=zone) for name in ("start_date", "end_date")

@@ -1,4 +1,4 @@
-"""Reports: rows, totals, comparisons, limits, filters and what is refused."""
+"""Reports: rows, totals, comparisons, limits, filters and refusals."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
         stage.event(someone, amount=None if amount is None else Decimal(amount))
     report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     revenue = Decimal("99999999910.5009")
-    average = Decimal("25000000000.0002")  # the two that count, over four orders
+    average = Decimal("25000000000.0002")  # the two orders within the bound, over four orders
     assert report.total.figures == figures(5, revenue, 5, revenue, 1, average)
     rows = by_key(report).values()
     assert sum(row[_CREDIT] for row in rows) == revenue  # type: ignore[misc]
@@ -210,7 +210,7 @@ def test_days_of_other_lengths(
 
 def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connection) -> None:
     stage = make_stage(connection, timezone="Pacific/Apia")
-    midnight = datetime(2011, 12, 30, 10, tzinfo=UTC)  # the clock goes from the 29th to the 31st
+    midnight = datetime(2011, 12, 30, 10, tzinfo=UTC)  # the date skips from the 29th to the 31st
     for nudge in (-1, 0):
         stage.event(stage.contact(), event_time=midnight + timedelta(seconds=nudge))
     report = ask(
@@ -263,7 +263,7 @@ def test_rows_with_a_cancellation_right_behind_them(
     database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, seconds: float,
     error: type[Exception],
 ) -> None:  # fmt: skip
-    """A statement whose time runs out just after its rows is a fault to psycopg, not a
+    """psycopg reports a statement that times out just after its rows as an internal error, not as a
     cancellation.
     """
 

@@ -1,9 +1,9 @@
-"""Changes of spend over random histories, against a plain model of the report at both snapshots and
-of what each cause has moved of the ledger: rates are missing and come in later, currencies and
-accounts are several, exports are older than what is there, coarser rows stand next to finer ones.
+"""Changes of spend over random histories, compared with a plain model of the report at both snapshots and of
+each cause's effect on the ledger. Rates are missing and arrive later, there are several currencies and
+accounts, some exports are older than the stored rows, and coarser rows overlap finer ones.
 
-`HEADWATER_CHANGE_HISTORIES=10000` makes it a long run; `HEADWATER_FIRST_HISTORY` begins it with
-another history.
+`HEADWATER_CHANGE_HISTORIES=10000` makes the run long; `HEADWATER_FIRST_HISTORY` starts it with another
+history.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BY_CAUSE = ("spend_imports", "spend_replacements", "spend_deletions")
 
 
 def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
-    """What of the changes between two moments is not what the model says."""
+    """Yield the reported changes between two moments that disagree with the model."""
     start, end = book.moments[first], book.moments[last]
     since = {"since": start.snapshot, "until": end.snapshot}
     answer = get(book.api, "/reports/spend/changes", {**book.asked, **since})
@@ -81,7 +81,7 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
 
 
 def _wrong_causes(answer: dict[str, Any], right: dict[str, dict[Key, list[Fraction]]]) -> Iterator[str]:
-    """The parts of the ledger's figures that a cause has otherwise."""
+    """Yield the figures of a cause that differ from its effect on the ledger."""
     group = next(iter(answer["rows"][0]), "before") if answer["rows"] else "before"
     rows = {row[group]: row for row in answer["rows"]}
     for cause in (*BY_CAUSE, "rates"):
@@ -99,7 +99,7 @@ def _wrong_causes(answer: dict[str, Any], right: dict[str, dict[Key, list[Fracti
 
 
 def _unlike(answer: dict[str, Any], before: CostReport, after: CostReport) -> Iterator[str]:
-    """What was otherwise at one of the moments, or is not the sum of its causes."""
+    """Yield the figures that differ at either moment, or are not the sum of their causes."""
     pairs = [
         (name, answer[name], getattr(before, name), getattr(after, name)) for name in ("totals", "unmatched")
     ]
@@ -120,7 +120,7 @@ def _unlike(answer: dict[str, Any], before: CostReport, after: CostReport) -> It
 
 
 def _wrong_sides(change: dict[str, Any], *sides: Figures) -> Iterator[str]:
-    """The figures that were others at one of the moments."""
+    """Yield the figures that differ at either moment."""
     for side, figures in zip(("before", "after"), sides, strict=True):
         for figure in FIGURES:
             told, right = change[side][figure], _written(figure, figures)
@@ -129,7 +129,7 @@ def _wrong_sides(change: dict[str, Any], *sides: Figures) -> Iterator[str]:
 
 
 def _unexplained(change: dict[str, Any]) -> Iterator[str]:
-    """The differences that are not the sum of their causes, each of which may be rounded."""
+    """Yield the differences that are not the sum of their causes, allowing for the rounding of each cause."""
     for figure in SUMS:
         parts = sum(Decimal(str(each[figure] or 0)) for each in change["causes"].values())
         difference = Decimal(str(change["difference"][figure] or 0))
@@ -146,7 +146,7 @@ def _written(name: str, figures: Figures) -> float | None:
 
 
 def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
-    """Carry a history out and compare some of its moments."""
+    """Carry out a history and compare some of its moments."""
     dice, api = Random(number), Api(client, stage.key)
     world = World(stage.connection, stage.space_id)
     world.begin(dice.choice(ZONES), dice.choice((None, Decimal("33.33"))))
@@ -175,9 +175,8 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
 
 
 def test_random_histories_are_explained(client: httpx.Client, connection: psycopg.Connection) -> None:
-    """Both snapshots are what the model says of then, every difference is the sum of its causes, and
-    what each cause has moved of the ledger is what plain lists come to; where a rate was missing at
-    a snapshot, that is said.
+    """Both snapshots equal the model at their time, every difference is the sum of its causes, and each
+    cause's effect on the ledger equals plain lists. A rate that is missing at a snapshot is reported.
     """
     for number in range(FIRST, FIRST + HISTORIES):
         faults = judge(client, make_stage(connection), number)

@@ -1,4 +1,4 @@
-"""GET /reports/spend/changes: why spend, and what it brought, is another figure than it was."""
+"""GET /reports/spend/changes: why spend, or its revenue, differs from what it was."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADA = {"email": "ada@example.com"}
 
 @pytest.fixture
 def shop(stage: SpaceStage) -> Stage:
-    """A Space in euros with Ada, who came by Google's campaign 4711 and bought for 100."""
+    """A Space in euros with Ada, who came through Google's campaign 4711 and bought for 100."""
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
     )
@@ -62,7 +62,7 @@ def changes(api: Api, since: str, status: int = 200, **params: Any) -> dict[str,
 
 
 def moved(change: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The parts of some figures, by cause."""
+    """Return each cause's part in some figures."""
     return {cause: tuple(parts[name] for name in names) for cause, parts in change["causes"].items()}
 
 
@@ -106,7 +106,7 @@ def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_what_is_the_same_again_is_no_change(api: Api) -> None:
-    """An export of the same figures, and one of before, change nothing that a report says."""
+    """An export of the same figures changes nothing in a report, nor does an older export."""
     put(api, spent(7, 25), as_of="2025-10-10T00:00:00Z")
     first = report(api)["snapshot"]
     put(api, spent(7, 25), as_of="2025-10-12T00:00:00Z")
@@ -145,7 +145,7 @@ def test_rates_move_spend_and_credit(api: Api) -> None:
 
 
 def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -> None:
-    """An order of before Ada's first one comes in late: that is her first one then."""
+    """An order before Ada's first one arrives late and becomes her first order."""
     shop.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (shop.space_id,))
     put(api, spent(7, 25, campaign_id="4711", account_id="1"))
     first = report(api)

@@ -1,4 +1,4 @@
-"""GET /reports/spend with `compare`: each figure beside that of another time."""
+"""GET /reports/spend with `compare`: each figure next to its comparison figure."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def report(api: Api, status: int = 200, **params: Any) -> Any:
 
 
 def by_key(answer: Any) -> dict[Any, dict[str, Any]]:
-    """The rows by their key, each by its columns."""
+    """Return the rows by key, each a dict of its columns."""
     named = (dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"])
     return {row[answer["columns"][0]]: row for row in named}
 
 
 @pytest.fixture
 def space(stage: Stage, api: Api) -> Stage:
-    """A Space in euros with sales and spend in two months; of Meta only in April, of X in May."""
+    """A Space in euros with sales and spend in two months; for Meta only in April, for X only in May."""
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC', cost_rate = 40 WHERE id = %s",
         (stage.space_id,),
@@ -99,7 +99,7 @@ def test_a_comparison_is_the_reports_of_both_times(api: Api, group: str) -> None
 
 
 def check(both: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None) -> None:
-    """Compare figures with those of two reports; of no row, all are nothing and no ratio is any."""
+    """Compare figures with both reports; a missing row counts as zeros without ratios."""
     for name in FIGURES:
         before = then[name] if then else None if name in ("roas", "cpa", "cac") else 0
         assert (both[name], both[f"{name}_before"]) == (now[name], before), name
@@ -107,7 +107,7 @@ def check(both: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None
         if now[name] is not None and before:
             change = rounded((Fraction(now[name]) - Fraction(before)) / abs(Fraction(before)))
         got = both[f"{name}_change"]
-        # Figures come rounded to four decimals, changes of exact ones.
+        # Figures are rounded to four decimals; changes are computed from exact figures.
         assert got == change or abs(got - change) < Decimal("0.001"), name
 
 

@@ -1,4 +1,4 @@
-"""GET /reports/spend: what was spent beside what it brought, to the cent."""
+"""GET /reports/spend: spend next to the revenue it brought, to the cent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def rows(answer: Any, *names: str) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def space(stage: Stage) -> Stage:
-    """A Space in euros, with a sale of 100 by Google's campaign 4711, and one of 20 by e-mail."""
+    """A Space in euros, with a sale of 100 through Google's campaign 4711, and a sale of 20 through
+    e-mail.
+    """
     stage.connection.execute(
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
     )
@@ -79,7 +81,7 @@ def test_it_works(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_revenue_of_new_customers(api: Api, space: Stage) -> None:
-    """The one who came by Google buys again."""
+    """The customer who came through Google buys again."""
     [(contact_id,)] = space.connection.execute(
         "SELECT contact_id FROM events WHERE space_id = %s AND amount = 100", (space.space_id,)
     ).fetchall()
@@ -92,8 +94,8 @@ def test_revenue_of_new_customers(api: Api, space: Stage) -> None:
 
 @pytest.mark.parametrize("model", ["linear", "u_shaped", "time_decay", "shapley_distinct", "last_touch"])
 def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model: str) -> None:
-    """In the row of each platform, and once in the figures of all; under a model with one touch only
-    one platform has them.
+    """The customer counts in each platform's row, and once in the totals. A model with a single touch credits
+    only one platform.
     """
     contact_id = space.contact()
     for hour, source in ((9, "google_ads"), (10, "facebook_ads"), (11, "instagram_ads")):
@@ -115,7 +117,7 @@ def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model
 
 @pytest.mark.usefixtures("space")
 def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
-    """What the rate and spend leave of revenue, in rows and totals; null until there is a rate."""
+    """Revenue minus cost of goods and spend, in rows and totals; null until there is a rate."""
     put(api, spent(12, "google", "25.123456"), spent(13, "billboard", 5))
     assert report(api)["totals"]["contribution"] is None
     space.connection.execute("UPDATE spaces SET cost_rate = 33.33 WHERE id = %s", (space.space_id,))

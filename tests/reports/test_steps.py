@@ -1,4 +1,4 @@
-"""The step of every second, however the steps of a period begin."""
+"""The time bucket of every second, for any bounds of the buckets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_it_works() -> None:
     of=seconds,
 )
 def test_every_second(quarters: set[int], earlier: int, odd: bool, of: list[int]) -> None:
-    """The first step may begin at any second, and in a zone of old all of them."""
+    """The first bucket may begin at any second; in a zone with an old, odd offset, all buckets may."""
     starts = [FIRST + 900 * quarter + (7 if odd else 0) for quarter in sorted(quarters)]
     starts[0] -= earlier
     assert keys(starts, of) == [bisect_right(starts, second) for second in of]

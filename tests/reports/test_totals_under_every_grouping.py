@@ -1,5 +1,5 @@
-"""The figures at the top of a report of spend are equal under every grouping, model and window, and
-are what plain sums over the rows of platforms come to.
+"""The totals of a spend report are equal under every grouping, model and window, and equal plain sums over
+the platform rows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def ratio(part: Decimal, whole: Decimal) -> Decimal:
 
 
 def at_the_top(report: CostReport) -> dict[str, object]:
-    """The tiles, and the ratios of everything, which are the same."""
+    """Return the figures of the tiles, and check that the ratios of the totals are the same."""
     assert report.with_spend.spend == report.total.spend
     for name in ("roas", "cpa", "cac"):
         assert getattr(report.total, name) == getattr(report.with_spend, name)
@@ -106,7 +106,7 @@ def at_the_top(report: CostReport) -> dict[str, object]:
 
 
 def test_it_works(database_url: str, space_id: int) -> None:
-    """A month of Meta: one row, whose ROAS is what its two sources earned over what it cost."""
+    """A month of Meta: one row, whose ROAS is the revenue of its two sources divided by its cost."""
     by_platform, by_source = ask(database_url, space_id, [question(Group.PLATFORM), question(Group.SOURCE)])
     rows = {row.key: row.figures for row in by_platform.rows}
     sources = {row.key: row.figures for row in by_source.rows}

@@ -1,5 +1,5 @@
-"""Filters that name what there is not: an unknown source, channel or platform is refused with the
-nearest known one; an unknown campaign, ad or country is hinted at.
+"""Filters with unknown values: an unknown source, channel or platform is refused with the nearest known one;
+an unknown campaign, ad or country gets a hint.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOURCES = {
     "Direct": "direct", "chat_gpt": "ai_chat_gpt", "linkedin ads": "linkedin_ads",
     "Taboola": "taboola_ads", "taboola-ads": "taboola_ads", "tabola_ads": "taboola_ads",
 }  # fmt: skip
-"""Unknown sources, each with one that the refusal names."""
+"""Unknown sources, each with a source that the refusal suggests."""
 CHANNELS = {
     "Paid": "paid", "PAID": "paid", "payed": "paid", "pai": "paid", "paid ": "paid", "AI": "ai",
     "Organic": "organic", "organik": "organic", "orgnic": "organic", "E-Mail": "email",
@@ -37,7 +37,7 @@ PLATFORMS = {
     "instgram": "instagram", "tabola": "taboola",
 }  # fmt: skip
 NOWHERE = ("zebra", "123", "!?", "x" * 60)
-"""What is like nothing."""
+"""Values similar to no known one."""
 
 WAYS = (
     ("/reports", "sources[]"), ("/reports", "only[]"), ("/reports/changes", "only[]"),
@@ -52,7 +52,7 @@ def network(stage: Stage) -> None:
 
 
 def refusal(api: Api, path: str, field: str, value: str, group: str = "source") -> str:
-    """Ask, and return what the field is refused with."""
+    """Send the query, and return the message about the refused field."""
     if field == "first_source":
         field, group = "only[]", "first_source"
     text = f"{group}:{value}" if field == "only[]" else value

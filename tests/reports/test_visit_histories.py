@@ -1,5 +1,5 @@
-"""Visits and conversion rates against the model's count of page views, in the middle of random histories
-(late page views, merges, splits, new names of sources, erasures) and at their end.
+"""Visits and conversion rates compared with the model's count of page views, during random histories (late
+page views, merges, splits, new names of sources, erasures) and at their end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.report_model.question import OF_VISITS, TIME_GROUPS, TOUCH_GR
 
 
 def _some_question(dice: Random) -> dict[str, Any]:
-    """A question about visits, and often about other measures."""
+    """Return a question about visits, and often about other measures."""
     while True:
         question = some_question(dice)
         others = [name for name in question["measures"] if name not in OF_VISITS]

@@ -1,4 +1,4 @@
-"""`visits` and `conversion_rate` of GET /reports: whose visits they are, when, and what is refused."""
+"""`visits` and `conversion_rate` of GET /reports: which visits count, when, and refused queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def world(client: Any, connection: Any) -> tuple[Api, Pipeline]:
 
 
 def ms(text: str) -> int:
-    """A moment on Berlin's clock; with a Z in UTC."""
+    """Return a moment of Berlin time, or of UTC if it ends in Z, in ms since 1970."""
     moment = datetime.fromisoformat(text.rstrip("Z"))
     return round(moment.replace(tzinfo=UTC if text.endswith("Z") else BERLIN).timestamp() * 1000)
 
@@ -50,8 +50,8 @@ def report(api: Api, *measures: str, **parameters: Any) -> dict[str, Any]:
 
 
 def browse(stage: Pipeline) -> None:
-    """Two visits by an ad, the first with an order; one from a search, one from inside, one direct soon
-    after a click, which makes no touch; and an order that only a server knows.
+    """Store two visits from an ad, the first with an order; a visit from a search; a visit from the site
+    itself; a direct visit soon after a click, which makes no touch; and an order that only a server reports.
     """
     stage.run(
         view("t1", "2025-10-06 10:00", AD),
@@ -111,7 +111,7 @@ def test_groups_add_up(world: tuple[Api, Pipeline], group: str, rows: list[list[
 def test_a_period_of_decades_is_answered_in_time(
     world: tuple[Api, Pipeline], group: str, rows: list[list[Any]]
 ) -> None:
-    """It has a million quarters of an hour, of which four have visits."""
+    """The period has a million quarters of an hour, only four of them with visits."""
     api, stage = world
     browse(stage)
     decades = {"start_date": "2000-01-01 00:00:00", "end_date": "2029-12-31 23:59:59"}
@@ -184,7 +184,7 @@ def test_a_rate_by_model(world: tuple[Api, Pipeline]) -> None:
 
 
 def test_days_are_the_space_s(world: tuple[Api, Pipeline]) -> None:
-    """The day on which clocks go back has 25 hours, one of them twice."""
+    """The day of the autumn clock change has 25 hours, one of them twice."""
     api, stage = world
     moments = ("2025-10-25T22:00Z", "2025-10-26T00:30Z", "2025-10-26T01:30Z", "2025-10-26T22:59Z",
                "2025-10-26T23:00Z")  # fmt: skip
