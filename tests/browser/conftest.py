@@ -1,5 +1,5 @@
-"""A real browser, and a small shop for it on hosts of its own: Debian's Chromium, without the
-browser's own windows where that is installed. Its look-ups of *.example all lead to this machine.
+"""A real browser, and a small shop for it on its own hosts. The browser is Debian's Chromium, in its headless
+build if that is installed. It resolves every *.example to this machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STUB = (
     "window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach("
     "function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})"
 )
-"""As docs/tracker.md has it."""
+"""The stub in docs/tracker.md."""
 
 
 READY = "() => window.trk && trk.site && window.trk.q.push !== [].push"
@@ -47,14 +47,14 @@ def cookie(context: BrowserContext) -> Any:
 
 
 def idle(page: Page) -> None:
-    """Wait until whatever the script still means to do at once is done."""
+    """Wait until the script has finished its immediate work."""
     page.wait_for_load_state("networkidle")
 
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A running Chromium. Without one these tests are skipped, except where it is required. It
-    ends with this package, as its driver keeps an event loop running in the thread of the tests.
+    """A running Chromium. Without Chromium these tests are skipped, or fail if it is required. It ends with
+    this package, because its driver keeps an event loop running in the tests' thread.
     """
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
@@ -70,8 +70,8 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def make_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a context of its own made with the given options. Without other options
-    pages do not fade, as a fade keeps the processor busy.
+    """A function that opens pages, each in its own context with the given options. Pages don't fade by
+    default, because a fade keeps the processor busy.
     """
     contexts: list[BrowserContext] = []
 
@@ -86,7 +86,7 @@ def make_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 
 class _Pages(BaseHTTPRequestHandler):
-    """Serves what was put under a path, for any host and query."""
+    """Serves the page stored under a path, for any host and query."""
 
     protocol_version = "HTTP/1.1"
 
@@ -121,13 +121,13 @@ class Shop:
         return f'<script async src="{source}" data-site="{self.site.key}" {attributes}></script>'
 
     def put(self, path: str, body: str = "", attributes: str = "", hub: str | None = None) -> None:
-        """A page that carries the tracker."""
+        """Store a page with the tracker."""
         snippet = self.snippet(attributes, **({"hub": hub} if hub else {}))
         self.pages[path] = f"<!doctype html><title>Shop</title><script>{STUB}</script>{snippet}{body}"
 
     def of(self, kind: str, count: int) -> list[dict[str, Any]]:
-        """What arrived of a kind, in order, once there is so much. A page that is left early cannot
-        tell whether its report arrived, and the next one sends it again: that counts once.
+        """Return the items of a kind in order of arrival, once `count` have arrived. A page that is left
+        early can't tell whether its report arrived, so the next page sends it again: it counts once.
         """
 
         def found() -> dict[str, dict[str, Any]]:
@@ -183,7 +183,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def open_page(context: BrowserContext) -> Callable[[], Page]:
-    """A new page, on which any error of a script fails the test."""
+    """A function that opens a new page; any script error on it fails the test."""
 
     def open_one() -> Page:
         page = context.new_page()

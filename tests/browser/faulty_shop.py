@@ -1,4 +1,4 @@
-"""A shop on an origin of its own, each of whose pages has another fault."""
+"""A shop on its own origin, with a different fault on every page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_STORAGE = (
 
 @dataclass
 class FaultyShop:
-    """A shop, each of whose pages has another fault; `key` and `hub` are put into its pages."""
+    """A shop with a different fault on every page; `key` and `hub` are put into its pages."""
 
     port: int = 0
     hub: str = ""
@@ -32,7 +32,7 @@ class FaultyShop:
         return f"http://127.0.0.1:{self.port}"
 
     def page(self, path: str) -> tuple[int, dict[str, str], str]:
-        """The answer at a path."""
+        """Return the answer at a path."""
         key, source, more = self.key, f"{self.hub}/t.js", ""
         headers: dict[str, str] = {}
         if path == "/redirect":

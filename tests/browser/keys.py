@@ -1,4 +1,4 @@
-"""Going through a page by keys alone."""
+"""Moves through a page by keyboard alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MOST_TABS = 200
 
 
 def reach(page: Page, place: Locator) -> None:
-    """Go to a place by Tab alone, which also shows that nothing on the way keeps the focus; into the content
-    of a page by the link that skips the rest.
+    """Move the focus to an element by Tab alone. Enter the content of a page by its skip link. This also
+    shows that no element on the way traps the focus.
     """
     expect(place).to_be_attached()
     if page.evaluate(NOTHING_HAS_FOCUS) and place.evaluate("(one) => !!one.closest('main')"):

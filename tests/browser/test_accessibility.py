@@ -1,5 +1,5 @@
-"""Every page for people under axe, the checker of the Web Content Accessibility Guidelines: light
-and dark, on a desktop and on a narrow phone, whose screen no page is wider than.
+"""Every page for people passes axe, the checker of the Web Content Accessibility Guidelines, in light and
+dark, on a desktop and on a narrow phone; no page is wider than the phone's screen.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ SPACE_PAGES = (
     "/platforms",
 )  # fmt: skip
 FILLED = ("/campaigns", "/ads/comparison", "/cohorts", "/campaigns/changes", "/spend")
-"""Pages that are nothing without the rows of their table."""
+"""Pages that are empty without the rows of their table."""
 NARROWEST = 320
 WIDTHS = [1440, 390, NARROWEST]
 LONG = "Donaudampfschifffahrtsgesellschaft" * 6
 RUN = """(rules) => axe.run({resultTypes: ["violations"], ...(rules ? {runOnly: rules} : {})}).then(
     (found) => found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
-"""The rules of axe that tell light from dark."""
+"""The rules of axe that depend on colours."""
 UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 UNFOLD_ONE = """(place) => document.querySelectorAll('details.confirm').forEach(
     (one, at) => { one.open = at === place; })"""
@@ -55,13 +55,13 @@ BEYOND = """() => [...document.querySelectorAll('button, .button, input, select,
         && one.getBoundingClientRect().right > document.documentElement.clientWidth
 ).map((one) => one.outerHTML.slice(0, 100))"""
 FOCUS = "() => document.querySelector('main')?.focus()"
-"""A page on which something has the focus does not load itself again."""
+"""A page doesn't reload itself while one of its elements has the focus."""
 WIDTH = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture
 def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
-    """Opens the console on a screen of a given width, ready to be checked."""
+    """A function that opens the console on a screen of a given width, ready to be checked."""
     script = node.package("axe-core/axe.min.js")
 
     def open_one(width: int) -> Visit:
@@ -73,7 +73,7 @@ def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
 
 
 def check_by_axe(page: Page, path: str, *, light: bool, dark: bool) -> None:
-    """Check a page in light, dark or both, where dark adds only what depends on colours."""
+    """Check a page in light, dark or both; after light, dark checks only the rules that depend on colours."""
     if light:
         assert page.evaluate(RUN) == [], path
     if dark:
@@ -83,15 +83,15 @@ def check_by_axe(page: Page, path: str, *, light: bool, dark: bool) -> None:
 
 
 def check(page: Page, path: str) -> None:
-    """Check a page as wide as it is."""
+    """Check a page at its current width."""
     check_by_axe(page, path, light=True, dark=True)
     assert page.evaluate(WIDTH) == 0, f"{path} is wider than the screen"
 
 
 def check_widths(page: Page, path: str, place: int = 0) -> None:
-    """Check a page on screens of every width. In an ordinary run axe looks at it on the desktop or on the
-    phone, in light or in dark, in turns by its `place` in a list; in a long one on both in both. The
-    narrowest screen only has less room: a page is laid out there as on the phone.
+    """Check a page on screens of every width. An ordinary run lets axe check either the desktop or the phone,
+    in either light or dark, alternating by the page's `place` in a list; a long run checks all combinations.
+    On the narrowest screen only the width is checked: the layout is the phone's.
     """
     page.evaluate(FOCUS)
     in_light = place // 2 % 2 == 0
@@ -107,7 +107,7 @@ def resize(page: Page, width: int) -> None:
 
 
 def check_unfolded(page: Page, path: str) -> None:
-    """Also each thing that a page has folded away to be confirmed ends where the screen does."""
+    """Check that every folded confirmation, once open, still fits the screen."""
     for place in range(page.locator("details.confirm").count()):
         page.evaluate(UNFOLD_ONE, place)
         assert page.locator("details.confirm[open] button").is_visible()
@@ -116,7 +116,7 @@ def check_unfolded(page: Page, path: str) -> None:
 
 
 def put_people(stage: Stage) -> list[str]:
-    """A company, a contact and an event with everything that their pages can show, and the ends of
+    """Store a company, a contact and an event with everything that their pages can show. Return the ends of
     their addresses.
     """
     company = stage.company(name=LONG, domain=LONG)
@@ -142,8 +142,8 @@ def put_people(stage: Stage) -> list[str]:
 
 
 def put_spend(stage: Stage, now: datetime) -> None:
-    """A customer of each of the last two months by an ad, what the ads have cost, and what of that
-    is of another platform: Campaigns and Cohorts have all of their columns.
+    """Store a customer who came through an ad in each of the last two months, and spend on Google and on
+    another platform, so that Campaigns and Cohorts have all of their columns.
     """
     [(currency,)] = stage.connection.execute(
         "UPDATE spaces SET cost_rate = 40 WHERE id = %s RETURNING currency", (stage.space_id,)
@@ -202,7 +202,7 @@ def test_the_console(
     look: Callable[..., Visit], user: User, space_id: int, connection: psycopg.Connection,
     accounts: Accounts,  # noqa: F811
 ) -> None:  # fmt: skip
-    """Also with names as long as they get, and with something that needs attention."""
+    """With names of maximum length, and with an item that needs attention."""
     connection.execute("UPDATE spaces SET name = %s WHERE id = %s", (LONG, space_id))
     connection.execute(
         "INSERT INTO destinations (space_id, platform, name, status, status_reason, held_since)"

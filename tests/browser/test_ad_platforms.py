@@ -1,4 +1,4 @@
-"""Connecting an ad platform in a real browser: from nothing to a tested connection by mouse, by
+"""Connecting an ad platform in a real browser: from an empty list to a tested connection by mouse, by
 keyboard alone and without scripts, with a wrong token and a wrong pixel on the way.
 """
 
@@ -26,7 +26,7 @@ from tests.support.factories import NOON, Stage
 from tests.support.meta_account import CODE, PIXEL, TOKEN, meta_account
 
 BROWSERS_OWN = ("Failed to load resource: the server responded with a status of 422", "Autofocus")
-"""What the browser itself reports of a refused form."""
+"""Messages from the browser itself about a refused form."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def service(
     tmp_path_factory: pytest.TempPathFactory,
     passwords: Counting,  # noqa: F811
 ) -> Iterator[Running]:
-    """The application, whose Meta is a pretend one."""
+    """The application with a fake Meta."""
     with meta_account() as meta:
         nowhere = dict.fromkeys(PLATFORMS, "http://127.0.0.1:9")
         settings = Settings(
@@ -54,7 +54,9 @@ def visit(
     accounts: Accounts,  # noqa: F811
     space_id: int,
 ) -> Iterator[Callable[..., Visit]]:
-    """Opens the console for an owner of the Space, logged in; in the end nothing was reported."""
+    """A function that opens the console for a logged-in owner of the Space. At the end it checks that the
+    browser reported no problem.
+    """
     user: User = accounts.member(space_id, Role.OWNER, "Ann")
     opened: list[Visit] = []
 
@@ -121,7 +123,7 @@ def test_by_mouse_with_a_wrong_token_and_a_wrong_pixel(
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until what is called so has the focus."""
+    """Press Tab until the element with this name has the focus."""
     for _ in range(80):
         page.keyboard.press("Tab")
         focused = page.evaluate(
@@ -179,7 +181,7 @@ def test_full_and_hostile(
     visit: Callable[..., Visit], base: str, node: Node, connection: psycopg.Connection,
     space_id: int,
 ) -> None:  # fmt: skip
-    """Names that are markup, or as long as they get, are text, and break no page."""
+    """Names with markup or of maximum length are shown as text, and break no page."""
     stage = Stage(connection, space_id, "")
     for payload in PAYLOADS[:3]:
         stage.destination(name=payload)

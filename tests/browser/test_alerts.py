@@ -1,5 +1,5 @@
-"""Alerts, in a real browser: from nothing to a tested mail channel and a tested Slack channel,
-through the mistakes that people make; by mouse, by keyboard alone and without scripts.
+"""Alerts in a real browser: from an empty page to a tested mail channel and a tested Slack channel, with
+typical user mistakes on the way; by mouse, by keyboard alone and without scripts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def console(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting,  # noqa: F811
     mailbox: Mailbox,
 ) -> Iterator[Running]:  # fmt: skip
-    """The application with a mail server, that may call webhooks on this machine."""
+    """The application with a mail server, and with permission to call webhooks on this machine."""
     folder: Path = tmp_path_factory.mktemp("alerts")
     settings = Settings(
         rate_limit_factor=1000, data_dir=folder, smtp_url=mailbox.url(),
@@ -55,7 +55,7 @@ def console(
 
 
 def channel(hand: Hand, name: str) -> Locator:
-    """A channel on the page."""
+    """Return a channel on the page."""
     return hand.page.get_by_role("article", name=name)
 
 
@@ -114,7 +114,7 @@ def test_it_works(
 
 
 def test_a_report_every_monday_at_eight(hand: Hand, user: User, space_id: int) -> None:
-    """From the report to the schedule without typing."""
+    """A user gets from the report to the schedule without typing."""
     page = hand.page
     hand.one.goto(f"/console/spaces/{space_id}/paths?period=yesterday")
     if hand.way == "keyboard":

@@ -1,5 +1,5 @@
-"""Letting an assistant in, in a real browser: its rules about where forms may lead, which no HTTP
-client has, must let the answer through, and nobody else's form.
+"""Authorizing an assistant in a real browser: the browser's rules about form targets, which no HTTP client
+has, must allow the answer, and no form of another site.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAYLOADS = [
 
 
 class Application:
-    """A program of the person's own that waits for the answer on the loopback interface."""
+    """The user's own program, which waits for the answer on the loopback interface."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -78,7 +78,7 @@ def open_request(page: Page, installation: Installation, assistant: Assistant, p
 def test_it_works(
     make_page: Callable[..., Page], installation: Installation, space_id: int, host: str
 ) -> None:
-    """Any port of this machine, by name or number."""
+    """The answer may go to any port of this machine, by name or number."""
     person = installation.person(space_id, logged_in=False)
     page = make_page()
     reports: list[str] = []
@@ -103,7 +103,7 @@ def test_saying_no(make_page: Callable[..., Page], installation: Installation, s
         assistant = installation.assistant(uri)
         open_request(page, installation, assistant, person)
         page.get_by_role("button", name="Connect", exact=True).click()
-        assert application.received == []  # no Space is chosen
+        assert application.received == []  # no Space is selected
         page.get_by_role("button", name="Do not connect").click()
         page.wait_for_url(re.compile("/callback"))
     assert make_query(application.received[0])["error"] == "access_denied"
@@ -129,7 +129,7 @@ def test_being_somebody_else(
 def test_an_application_with_a_scheme_of_its_own(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
-    """The browser hands the answer over, and does not report that it was not allowed to."""
+    """The browser passes the answer on, and reports no blocked form."""
     person = installation.person(space_id, logged_in=False)
     page = make_page()
     reports: list[str] = []
@@ -144,14 +144,14 @@ def test_an_application_with_a_scheme_of_its_own(
 
 
 def _seen(page: Page, answers: list[str]) -> bool:
-    page.evaluate("0")  # lets what has happened be told
+    page.evaluate("0")  # let pending events arrive
     return any(location.startswith("cursor://") for location in answers)
 
 
 def test_a_form_of_another_site(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
-    """The person is logged in; the other site knows everything but what is on their page."""
+    """The user is logged in; the other site knows everything except the contents of their page."""
     person = installation.person(space_id, logged_in=False)
     page = make_page()
     with waiting() as application, waiting() as evil:
@@ -181,7 +181,9 @@ def test_a_form_of_another_site(
 def test_an_assistant_that_opens_a_window(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
-    """A page of its own waits for word from the window, which has been on ours in between."""
+    """The assistant's own page waits for a message from the window, which has visited our pages in
+    between.
+    """
     person = installation.person(space_id, logged_in=False)
     page = make_page()
     with waiting() as application:
@@ -206,8 +208,8 @@ def test_an_assistant_that_opens_a_window(
 def test_names_that_are_markup(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
-    """Whatever an assistant calls itself is text, and stands beside where the answer is sent. An ordinary run
-    has some of the names.
+    """Any name of an assistant is shown as text, next to the address that gets the answer. An ordinary run
+    tries some of the names.
     """
     person = installation.person(space_id, logged_in=False)
     page = make_page()

@@ -1,4 +1,4 @@
-"""What visitors allow, and what forms tell of them, in a real browser."""
+"""Visitors' consent, and the identifiers that forms report, in a real browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TestConsent:
         assert [hit["url"] for hit in hits] == [shop.url("/asks?utm_source=x"), shop.url("/asks/2")]
         (bought,) = shop.of("event", 1)
         assert (bought["ad_user_data"], bought["ad_personalization"]) == (True, False)
-        page.goto(shop.url("/asks?again"))  # a grant is remembered
+        page.goto(shop.url("/asks?again"))  # consent is remembered
         shop.of("hit", 3)
 
     def test_left_without_a_word_nothing_was_there(self, shop: Shop, page: Page) -> None:

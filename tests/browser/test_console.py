@@ -1,6 +1,4 @@
-"""The console in a real browser: by keyboard alone, light and dark, and with names that are
-markup.
-"""
+"""The console in a real browser: by keyboard alone, light and dark, and with names that contain markup."""
 
 from __future__ import annotations
 
@@ -44,19 +42,20 @@ PAGES = (
 
 
 def squeeze(text: str) -> str:
-    """The text with single spaces, as a browser shows it."""
+    """Return the text with single spaces, as a browser shows it."""
     return " ".join(text.split())
 
 
 ABANDONED_TRANSITION = "Transition was "
-"""How the browser begins its report of a fade between two pages that it left out, as where keys
-are pressed quickly: "skipped", "aborted because of invalid state"."""
+"""The beginning of the browser's message about a skipped fade between two pages, for instance when keys are
+pressed quickly: "skipped", "aborted because of invalid state".
+"""
 QUICKER_THAN_AUTOFOCUS = "Autofocus processing was blocked"
-"""The same where a test fills a field before the browser has put the cursor into the first one."""
+"""The message when a test fills a field before the browser has put the cursor into the first one."""
 
 
 class Visit:
-    """A page of the console, on which nothing may be reported and no dialog may open."""
+    """A page of the console. Any browser message or dialog on it fails the test."""
 
     def __init__(self, page: Page, base_url: str) -> None:
         self.page, self.base_url = page, base_url
@@ -78,7 +77,7 @@ class Visit:
         self.page.goto(self.base_url + path)
 
     def text(self, path: str) -> str:
-        """The text of a page, and what its fields hold. No payload has run on it."""
+        """Return the text of a page and the values of its fields, and check that no payload has run on it."""
         self.goto(path)
         assert self.page.evaluate("window.__x") is None, path
         fields = self.page.evaluate("[...document.querySelectorAll('input')].map((one) => one.value)")
@@ -103,7 +102,7 @@ class Visit:
 
 @pytest.fixture
 def visit(make_page: Callable[..., Page], console: Running) -> Callable[..., Visit]:  # noqa: F811
-    """Opens the console with the given options of a browser's context."""
+    """A function that opens the console, with options for the browser's context."""
     return lambda **options: Visit(make_page(**options), console.base_url)
 
 
@@ -180,12 +179,12 @@ def test_by_keyboard_alone(visit: Callable[..., Visit], user: User) -> None:
 
 
 def test_every_screen(visit: Callable[..., Visit], user: User, space_id: int) -> None:
-    """Nothing sticks out, and text stands out from what is behind it."""
+    """No element is wider than the screen, and text contrasts with its background."""
     one = visit()
     one.log_in(user)
     for path in (*(f"/console/spaces/{space_id}{end}" for end in PAGES), "/console/account"):
         one.goto(path)
-        one.page.locator("main").focus()  # so that it does not load itself again
+        one.page.locator("main").focus()  # keeps the page from reloading itself
         for width in (375, 1280):
             one.page.set_viewport_size({"width": width, "height": 800})
             assert one.page.evaluate("document.documentElement.scrollWidth") == width, path
@@ -229,7 +228,7 @@ def test_a_form_on_another_site(
     user: User,
     accounts: Accounts,  # noqa: F811
 ) -> None:
-    """Another port is the same site to cookies, and another origin to us."""
+    """Another port is the same site for cookies, but another origin for our check."""
     one = visit()
     one.log_in(user)
     form = f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'

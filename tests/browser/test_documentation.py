@@ -1,4 +1,4 @@
-"""The documentation site in a real browser, from a disk: axe, narrow screens, and the search."""
+"""The documentation site in a real browser, loaded from files: axe, narrow screens, and the search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conformance.node import Node
 from tests.documentation.conftest import site_folder as site_folder  # noqa: PLC0414 # a fixture
 
 SOME = ("index.html", "tutorial.html", "glossary.html", "attribution.html", "decisions/reports.html")
-"""Pages of each kind; HEADWATER_DOCUMENTATION=all looks at every one."""
+"""Pages of each kind; HEADWATER_DOCUMENTATION=all checks every page."""
 
 
 def looked_at(folder: Path) -> list[str]:

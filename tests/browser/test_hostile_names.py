@@ -1,4 +1,4 @@
-"""Names that are markup, on every page of the console in a real browser."""
+"""Names that contain markup, on every page of the console in a real browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.factories import Stage
 
 
 def plant(accounts: Accounts, stage: Stage, user: User, texts: list[str]) -> None:  # noqa: F811
-    """Each of the texts, NAMES at most, as every name of which a Space has many."""
+    """Store each of at most NAMES texts as every kind of name that a Space may have several of."""
     labels = {f"event_label.custom_event_{n}": text for n, text in enumerate(texts, 1)}
     labels |= {f"field_label.profile_field_{n}": text for n, text in enumerate(texts, 1)}
 
@@ -56,13 +56,13 @@ def rename(connection: Connection, user: User, text: str) -> None:
 
 
 def shows(one: Visit, path: str, *payloads: str) -> None:
-    """Open a page: it has each payload as text, and none has run."""
+    """Open a page, and check that it has each payload as text and that none has run."""
     text = one.text(path)
     assert [each for each in payloads if squeeze(each) not in text] == [], path
 
 
 LISTS = ("/events", "/sites", "/members", "/keys", "/mcp", "/settings")
-"""Pages with names of which a Space has many."""
+"""Pages with names that a Space has several of."""
 NAMES = tokens.MAX_TOKENS // 2
 
 
@@ -72,8 +72,8 @@ def test_lists_of_names_that_are_markup(
     make_space: Callable[..., int],
     connection: Connection,
 ) -> None:
-    """Each payload in every name of a list, on every page: shown as it is, and nothing runs. An ordinary run
-    has some of them.
+    """Put each payload into every name of a list, on every page: it is shown as text, and never runs. An
+    ordinary run tries some of the payloads.
     """
     assert len(PAYLOADS) >= 40
     chosen = pick_share(PAYLOADS, "lists of names")
@@ -96,8 +96,8 @@ def test_a_name_of_a_space_or_a_person_that_is_markup(
     make_space: Callable[..., int],
     connection: Connection,
 ) -> None:
-    """Each payload as the one name of a Space, of the person who looks, and of their device. An ordinary run
-    has some of them.
+    """Put each payload into the single names: the Space's, the viewer's, and the viewer's device. An ordinary
+    run tries some of the payloads.
     """
     chosen = pick_share(PAYLOADS, "single names")
     one = visit()

@@ -1,4 +1,4 @@
-"""From links that somebody follows to the credit for what they buy, through a real browser."""
+"""From followed links to the credit for a purchase, through a real browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def follow(shop: Shop, page: Page, host: str, target: str) -> None:
-    """Go to a page of the shop by a link on a page of another host."""
+    """Follow a link to a page of the shop from a page of another host."""
     shop.pages["/elsewhere"] = f'<a href="{shop.url(target)}">to the shop</a>'
     page.goto(shop.url("/elsewhere", host=host))
     page.click("a")
@@ -29,7 +29,7 @@ def follow(shop: Shop, page: Page, host: str, target: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the page knows that everything has arrived."""
+    """Wait until the page's queue is empty."""
     page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
 
 
@@ -39,7 +39,7 @@ def test_the_shop_s_journey_and_credits_are_right(shop: Shop, page: Page, api: A
     settled(page)
     follow(shop, page, "mail.example", "/?utm_source=newsletter&utm_medium=email")
     settled(page)
-    page.goto(shop.url("/", host="blog.shop.example"))  # the shop's own: no touch
+    page.goto(shop.url("/", host="blog.shop.example"))  # the shop's own host: no touch
     ready(page)
     settled(page)
     page.evaluate("trk.identify({email: 'ada@example.com', full_name: 'Ada Lovelace'})")

@@ -1,5 +1,5 @@
-"""Sources, link builder and Live in a real browser: by mouse, by keyboard alone, under axe, and
-with names that are markup.
+"""Sources, link builder and Live in a real browser: by mouse, by keyboard alone, under axe, and with names
+that contain markup.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def test_it_works(visit: Callable[..., Visit], user: User) -> None:
-    """By mouse: build a link, watch it follow the typing, copy it, and test it."""
+    """By mouse: build a link, see it change while typing, copy it, and test it."""
     one = visit(permissions=["clipboard-read", "clipboard-write"])
     page = one.page
     one.log_in(user)
@@ -125,7 +125,7 @@ def test_live_follows(visit: Callable[..., Visit], user: User, space_id: int, st
 
 
 def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_id: int, stage: Stage) -> None:
-    """Every state that is not in the list of all pages, with names that are markup."""
+    """Every state missing from the list of all pages, with names that contain markup."""
     now = datetime.now(UTC)
     for payload in PAYLOADS[:12]:
         contact = stage.contact(name=payload, email="a@b.org")
@@ -151,12 +151,12 @@ def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_i
     one.page.get_by_role("button", name="Make links").click()
     expect(one.page.get_by_text("1 row to mend")).to_be_visible()
     check(one.page, "many links")
-    # A refused form is answered 422, and Chromium logs that a link's place keeps the focus.
+    # A refused form gets status 422, and Chromium logs that the link's target already has the focus.
     assert [each for each in one.reports if "422" not in each and "Autofocus" not in each] == []
 
 
 def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int) -> None:
-    """The builder is a form: the link, what it will be called, what to mend, a sheet of links."""
+    """The builder is a form: the link, the source it will have, errors to fix, a sheet of links."""
     one = visit(java_script_enabled=False)
     page = one.page
     one.log_in(user)
@@ -190,5 +190,5 @@ def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int)
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     page.get_by_role("link", name="Refresh").click()
     expect(page.get_by_role("heading", name="Nothing in the last 30 minutes")).to_be_visible()
-    # A refused form is answered 422, which Chromium logs.
+    # A refused form gets status 422, which Chromium logs.
     assert [each for each in one.reports if "422" not in each] == []

@@ -1,5 +1,5 @@
-"""Pages whose libraries changed what a browser gives every script: what arrives is right, or is
-missing because it cannot be known; no report is refused as a whole, and the page sees no error.
+"""Pages whose libraries changed the browser's built-in functions: data either arrives correctly, or is
+missing because it can't be determined; no report is refused as a whole, and the page sees no error.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ CALLS = (
     "trk.identify({email: 'ada@example.com', first_name: 'Ada'});"
     " trk.track('purchase', {amount: 12.5, order_id: 'o-1'})"
 )
-"""Made by the page itself: the driver of the tests needs what is mutilated, too."""
+"""The page itself makes these calls, because the tests' driver needs the changed functions, too."""
 
 
 @pytest.mark.parametrize("name", MUTILATIONS)

@@ -1,5 +1,5 @@
-"""Notes in a real browser: by keyboard alone, without scripts, and hostile ones in a chart under
-axe, wide and narrow.
+"""Notes in a real browser: by keyboard alone, without scripts, and with hostile texts in a chart under axe,
+wide and narrow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Orders in, in a real browser: a webhook from nothing to an order, and a file from nothing to its
+"""Incoming orders in a real browser: a webhook from an empty page to an order, and a file from upload to
 stored rows; by mouse, by keyboard alone and without scripts.
 """
 
@@ -43,11 +43,13 @@ _LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("no scripts", {**MOUSE, "java_script_enabled": False}),
 ]
 LOOKS = _LOOKS if IS_LONG else _LOOKS[1:]
-"""Usually has the keyboard with scripts and the mouse without, a long one also the mouse with them."""
+"""An ordinary run uses the keyboard with scripts and the mouse without; a long run also uses the mouse with
+scripts.
+"""
 
 
 class Hand:
-    """Somebody at the page: by mouse, or by nothing but keys. Every state is looked at by axe."""
+    """A user who works by mouse or by keyboard alone. Axe checks every state."""
 
     def __init__(self, one: Visit, way: str) -> None:
         self.one, self.page, self.way = one, one.page, way
@@ -63,7 +65,7 @@ class Hand:
                 place.click()
 
     def open(self, place: Locator) -> None:
-        """Unfold a question, or tick a box."""
+        """Open a folded question, or tick a box."""
         if self.way == "keyboard":
             reach(self.page, place)
             self.page.keyboard.press("Space")
@@ -79,12 +81,12 @@ class Hand:
             place.fill(text)
 
     def look(self, *, colours: bool = False) -> None:
-        """The page is no wider than the screen, and as axe wants it; on a desktop in the dark, too, where
-        `colours` are new, as that takes a while.
+        """Check that the page is no wider than the screen, and passes axe. If its `colours` are new, check it
+        on a desktop in dark mode, too, which takes longer.
         """
         if self.way == "no scripts":
             return
-        # A page on which something has the focus does not load itself again.
+        # A page doesn't reload itself while one of its elements has the focus.
         self.page.locator("main").focus()
         assert self.page.evaluate(RUN) == [], self.page.url
         assert self.page.evaluate(WIDTH) == 0, self.page.url
@@ -112,14 +114,14 @@ def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node
 
 
 def only_refusals(reports: list[str]) -> bool:
-    """True when nothing was reported but answers that refuse a form, whose first wrong field has
-    the focus before the browser gives it.
+    """Return True if the only messages are about refused forms, whose first wrong field already has the focus
+    when the browser would set it.
     """
     return all("422" in text or "Autofocus" in text for text in reports)
 
 
 def deliver(address: str, secret: str, kind: str = "woocommerce") -> int:
-    """Deliver an order as its sender does; returns the status of the answer."""
+    """Deliver an order as its sender does, and return the status of the answer."""
     sample = SAMPLES[kind]
     body = json.dumps(sample.body).encode()
     headers = {**sample.headers, sample.signature: sample.sign(body, secret)}

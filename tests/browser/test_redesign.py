@@ -1,5 +1,5 @@
-"""The console at a glance: what the first page shows without a click, and that no table hides a
-column on the desktop or on a phone.
+"""The console at a glance: the figures on the first screen, and no table that hides a column on the desktop
+or on a phone.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SOURCES = (
     ("instagram_ads", "meta", "Reels"), ("email", "", ""), ("google_organic", "", ""),
     ("direct", "", ""), ("referral", "", ""), ("ai_chat_gpt", "", ""),
 )  # fmt: skip
-"""Sources, the platforms of those with spend, and their campaigns."""
+"""Sources with the platform and the campaign of their spend, if any."""
 DAYS = 58
-"""A period of 30 days, and most of the one before it."""
+"""A period of 30 days, and most of the previous one."""
 PAGES = (
     "", "/channels?open=paid&open=paid/google_ads", "/models", "/paths", "/self-reported",
     "/campaigns", "/spend", "/ads/comparison", "/cohorts?period=last+6+months", "/people", "/events",
@@ -50,7 +50,9 @@ HIDDEN = """() => [...document.querySelectorAll("main .scroll")].filter((one) =>
 
 @pytest.fixture(scope="module")
 def shop(database_url: str) -> Iterator[Stage]:
-    """Two months of orders: one a day, by eight sources, three of them paid. No test changes them."""
+    """A Space with two months of orders: one a day, through eight sources, three of them paid. Tests must not
+    change it.
+    """
     with psycopg.connect(database_url, autocommit=True) as connection:
         stage = Stage(connection, insert_space(connection), "")
         sell(stage)
@@ -92,7 +94,7 @@ def space_id(shop: Stage) -> int:
 
 @pytest.fixture
 def open_shop(visit: Callable[..., Visit], user: User, shop: Stage) -> Callable[..., Visit]:
-    """Opens a page of the shop's Space in a window of the given size."""
+    """A function that opens a page of the shop's Space in a window of the given size."""
 
     def open_one(size: tuple[int, int], end: str = "") -> Visit:
         one = visit(viewport={"width": size[0], "height": size[1]})
@@ -114,7 +116,7 @@ def test_no_table_hides_a_column(open_shop: Callable[..., Visit], shop: Stage) -
     for end in (*PAGES, event[event.index("/events/") :]):
         one.goto(f"/console/spaces/{shop.space_id}{end}")
         expect(one.page.locator("h1")).to_be_attached()
-        one.page.locator("main").focus()  # so that it does not load itself again
+        one.page.locator("main").focus()  # keeps the page from reloading itself
         for width, height in (DESKTOP, PHONE):
             one.page.set_viewport_size({"width": width, "height": height})
             hidden[end, width] = one.page.evaluate(HIDDEN)
@@ -206,7 +208,7 @@ def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> Non
 
 
 def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
-    """On a phone the first figure; on a desktop everything down to the first sources."""
+    """On a phone it has the first figure; on a desktop everything down to the first sources."""
     phone = open_shop(PHONE).page
     assert top(phone, ".tile .value") <= 180
     desktop = open_shop(DESKTOP).page
@@ -215,7 +217,7 @@ def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
 
 
 def test_the_chart_says_its_period_on_a_phone(open_shop: Callable[..., Visit]) -> None:
-    """In lines as wide as the card, not in a column of single words."""
+    """Its lines are as wide as the card, not a column of single words."""
     page = open_shop(PHONE).page
     card = page.locator("section.card", has=page.locator("#chart"))
     about = card.locator(".headed > .about").bounding_box()

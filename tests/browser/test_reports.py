@@ -1,5 +1,5 @@
-"""Pages of reports in a real browser: from a figure to the parameter that decided, by mouse, by
-keyboard alone and without scripts, on a desktop and on a phone; and with names that are markup.
+"""Report pages in a real browser: from a figure to the URL parameter that decided its source, by mouse, by
+keyboard alone and without scripts, on a desktop and on a phone; and with names that contain markup.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ LOOKS: list[dict[str, Any]] = [
     for scripts in (True, False) for width, scheme in ((1280, "light"), (390, "dark"))
 ]  # fmt: skip
 MOUSE, KEYS = (LOOKS, LOOKS) if IS_LONG else (LOOKS[3:], LOOKS[:1])
-"""An ordinary run has keys with scripts at the desk, and the mouse without them on the phone; a long one both
-in all four.
+"""An ordinary run uses the keyboard with scripts on the desktop, and the mouse without scripts on the phone;
+a long run uses both in all four combinations.
 """
 AGO = datetime.now(UTC) - timedelta(days=3)
 
@@ -40,7 +40,7 @@ def stage(connection: Connection, space_id: int) -> Stage:
 
 
 def sell(stage: Stage, **tags: str) -> None:
-    """An order of 89.50 that an ad of Google brought."""
+    """Store an order of 89.50 that came through a Google ad."""
     contact = stage.contact(name="Ada Byron")
     stage.touchpoint(
         contact, "google_ads", occurred_at=AGO - timedelta(hours=1), source_rule="gclid",
@@ -51,7 +51,7 @@ def sell(stage: Stage, **tags: str) -> None:
 
 
 def journey(one: Visit, space_id: int, go: Callable[[Locator], None]) -> None:
-    """From the first page to the parameter that decided, each step taken by `go`."""
+    """Go from the first page to the parameter that decided, using `go` for each step."""
     page = one.page
     one.goto(f"/console/spaces/{space_id}")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_attached()
@@ -98,7 +98,7 @@ def test_by_mouse(
 def test_by_keyboard_alone(
     visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, options: dict[str, Any]
 ) -> None:
-    """Everything on the way is reached by Tab and opened by Enter, a checkbox by Space."""
+    """Every element on the way is reached by Tab and opened by Enter, a checkbox by Space."""
     sell(stage)
     one = visit(**options)
     one.log_in(user)
@@ -112,7 +112,7 @@ def test_by_keyboard_alone(
 
 
 def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
-    """A letter is a period, until letters are turned off."""
+    """A letter selects a period, until letters are turned off."""
     sell(stage)
     one = visit()
     page = one.page
@@ -131,7 +131,7 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
 
 
 def test_names_that_are_markup(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
-    """Nothing runs, nothing is reported, and each name is there as text."""
+    """No payload runs, the browser reports no problem, and each name is shown as text."""
     for number, payload in enumerate(PAYLOADS):
         sell(stage, campaign_id=f"c{number}", campaign_name=payload, ad_id=payload)
     one = visit()

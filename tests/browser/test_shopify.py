@@ -1,5 +1,5 @@
-"""The Shopify theme snippet and custom pixel in a real browser: the pixel in a frame without an
-origin, as Shopify runs it.
+"""The Shopify theme snippet and custom pixel in a real browser: the pixel in a frame without an origin, as
+Shopify runs it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ window.Shopify = { routes: { root: '/' }, loadFeatures: function (features, done
 
 
 def render(shop: Shop, **values: Any) -> str:
-    """The snippet as Liquid renders it: as much of the language as the snippet uses."""
+    """Return the snippet as Liquid renders it, with the parts of the language that the snippet uses."""
     text = re.sub(r"\{%-? comment .*?endcomment -?%\}", "", SNIPPET, flags=re.DOTALL)
     text = text.replace("https://hw.shop.example", f"http://hw.shop.example:{shop.hub_port}")
     text = text.replace("trk_pk_…", shop.site.key)
@@ -53,7 +53,7 @@ def render(shop: Shop, **values: Any) -> str:
 
 @pytest.fixture
 def cart(page: Page) -> list[dict[str, Any]]:
-    """What the theme's pages put into the cart."""
+    """The attributes that the theme's pages put into the cart."""
     updates: list[dict[str, Any]] = []
 
     def update(route: Route) -> None:
@@ -65,7 +65,9 @@ def cart(page: Page) -> list[dict[str, Any]]:
 
 
 def wait_for_cart(page: Page, cart: list[dict[str, Any]]) -> None:
-    """The browser's requests are answered by this thread, while it waits for the browser."""
+    """Wait for the cart. The browser's requests are answered by this thread, while it waits for the
+    browser.
+    """
     wait_until(lambda: cart, pause=lambda: page.wait_for_timeout(10))
 
 
@@ -176,7 +178,7 @@ def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: l
 
 
 def pixel(shop: Shop, token: str | None, calls: str) -> str:
-    """A page of the checkout with the pixel in its frame."""
+    """Return the address of a checkout page with the pixel in its frame."""
     hub = f"http://hw.shop.example:{shop.hub_port}/t"
     code = PIXEL.replace("https://hw.shop.example/t", hub).replace("trk_pk_…", shop.site.key)
     stand_in = (

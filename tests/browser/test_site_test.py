@@ -1,5 +1,5 @@
-"""The test of a site in a real browser, against a shop on another origin: what comes in is ticked
-off, and each of ten planted faults is named.
+"""The test of a site in a real browser, with a shop on another origin: received data is ticked off, and each
+of ten planted faults is named.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def console(
     tmp_path_factory: pytest.TempPathFactory,
     passwords: Passwords,  # noqa: F811
 ) -> Iterator[Running]:
-    """The application, which may open pages of this machine."""
+    """The application, with permission to open pages on this machine."""
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("sites"))
     egress = Egress(("127.0.0.1",), seconds=5)
     running = run_application(settings, database_url, passwords, egress)
@@ -49,7 +49,7 @@ def console(
 
 @pytest.fixture
 def worker(database_url: str, space_id: int) -> Iterator[None]:
-    """Processes what comes in like the worker."""
+    """Processes incoming data like the worker."""
     stop = threading.Event()
 
     def work() -> None:
@@ -66,7 +66,7 @@ def worker(database_url: str, space_id: int) -> Iterator[None]:
 
 @dataclass
 class Walk:
-    """The tester, on the page of the test."""
+    """The user on the test page."""
 
     visit: Visit
     shop: FaultyShop
@@ -89,7 +89,7 @@ class Walk:
         self.adopt()
 
     def adopt(self) -> None:
-        """Give the shop the key of the site whose page is shown."""
+        """Give the shop the key of the current page's site."""
         self.here = self.page.url.removeprefix(self.visit.base_url)
         self.shop.hub = self.visit.base_url
         key = re.search(r"trk_pk_[\w-]{24}", self.page.content())
@@ -109,7 +109,7 @@ class Walk:
         return opened.value
 
     def shop_at(self, path: str, shop: Page) -> None:
-        """Begin a test of a page, and open it in a window that there is."""
+        """Start a test of a page, and open it in an existing window."""
         self.start(path)
         link = self.page.get_by_role("link", name="Open the shop")
         shop.goto(link.get_attribute("href") or "")
@@ -118,7 +118,7 @@ class Walk:
         return self.page.locator(".test-steps > li", has_text=title)
 
     def look_until(self, seen: Callable[[], bool]) -> None:
-        """Load the page again until something is there, without waiting for it to do so."""
+        """Reload the page until `seen` is true, without waiting for the page to reload itself."""
 
         def look() -> bool:
             self.page.reload()
@@ -130,7 +130,7 @@ class Walk:
         self.look_until(lambda: self.step(title).get_attribute("class") == "done")
 
     def fault(self, kind: str) -> None:
-        """Wait until this is named, and nothing else is."""
+        """Wait until this fault is named, and check that no other fault is."""
         self.look_until(self.page.locator(f"[data-fault={kind}]").is_visible)
         found = self.page.locator("[data-fault]")
         assert [each.get_attribute("data-fault") for each in found.all()] == [kind]
@@ -148,7 +148,7 @@ def walk(visit: Callable[..., Visit], user: User, space_id: int, faulty_shop: Fa
 
 
 def order(console: Running, key: str, **fields: Any) -> None:
-    """An order by the shop's server."""
+    """Send an order from the shop's server."""
     body = {"event_name": "purchase", "amount": 5, **fields}
     answer = httpx.post(f"{console.base_url}{API}/events/track", json=body,
                         headers={"Authorization": f"Bearer {key}"})  # fmt: skip
@@ -157,7 +157,7 @@ def order(console: Running, key: str, **fields: Any) -> None:
 
 @pytest.mark.usefixtures("worker")
 def test_it_works(walk: Walk, make_key: Callable[..., str], console: Running) -> None:
-    """From no site to a test that everything passed, and then every fault there may be."""
+    """From no site to a test with every step passed, and then every possible fault."""
     walk.create()
     page = walk.page
     page.get_by_role("link", name="Next.js").click()
@@ -211,7 +211,7 @@ def _token(shop: Page) -> str:
 
 @pytest.mark.usefixtures("worker")
 def test_what_the_endpoint_refused(walk: Walk) -> None:
-    """A page of another address, with nothing to be read of it that would say so."""
+    """The page has an unlisted address, and nothing in its source shows that."""
     walk.create()
     walk.start("/absent")
     walk.visit.goto(walk.here)
@@ -287,7 +287,7 @@ def test_every_state_under_axe(
     look: Callable[..., Visit], user: User, space_id: int, faulty_shop: FaultyShop,
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
-    """Empty, refused, listed, each shop's snippet, a test with faults, a test that is through."""
+    """Empty, refused, listed, each shop's snippet, a test with faults, a completed test."""
     one = look(WIDTHS[0])
     one.log_in(user)
     walk = Walk(one, faulty_shop, space_id)

@@ -1,5 +1,5 @@
-"""Single sign-on in a real browser, whose rules about redirects and cookies no HTTP client has: to a provider
-on another site and back, and both logouts.
+"""Single sign-on in a real browser, with its rules about redirects and cookies, which no HTTP client has: to
+a provider on another site and back, and both logouts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIGN_IN = b"<!doctype html><title>Acme</title><form method=post><button>Continue
 
 @pytest.fixture
 def fake(desk: Desk) -> FakeProvider:  # noqa: F811
-    """A provider with a page of its own, on another host than the console."""
+    """A provider with its own page, on another host than the console."""
 
     def show(request: Received) -> Step:
         if request.method == "GET":

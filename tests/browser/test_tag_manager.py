@@ -1,5 +1,5 @@
-"""The Google Tag Manager template in a real browser, on a stand-in for its sandbox that grants what
-the template's permissions grant, and nothing else. The template's own tests run there as well.
+"""The Google Tag Manager template in a real browser, on a stand-in for its sandbox that grants exactly what
+the template's permissions grant. The template's own tests run there as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GRANTED = {**DENIED, "analytics_storage": True, "ad_user_data": True}
 
 
 def granted() -> dict[str, Any]:
-    """Return what each permission grants: flags by name, or a list of addresses."""
+    """Return the grants of each permission: flags by name, or a list of addresses."""
     found: dict[str, Any] = {}
     for permission in json.loads(SECTIONS["WEB_PERMISSIONS"]):
         (parameter,) = permission["instance"]["param"]
@@ -164,7 +164,7 @@ def stored(page: Page) -> list[Any]:
 
 def test_it_works(shop: Shop, page: Page) -> None:
     container = Container(shop, page)
-    # Before the tracker is there and after it.
+    # Before the tracker has loaded, and after it.
     container.fire("identify", email="ada@example.com", tracking_id=17, phone="")
     container.fire("load")
     container.fire("track", event_name="purchase", order_id=1001, amount="89.50", currency="EUR")
@@ -241,7 +241,7 @@ class TestConsentMode:
         container.update_consent(GRANTED)
         container.fire("load")
         shop.of("hit", 1)
-        idle(page)  # else the next page sends once more what this one has no answer to
+        idle(page)  # otherwise the next page resends what this one got no answer to
         container.open(shop.url("/?second"))
         container.update_consent(DENIED)
         container.fire("load")

@@ -1,4 +1,6 @@
-"""The tracker in a real browser: what arrives, which cookies are kept, and that nothing breaks."""
+"""The tracker in a real browser: which data arrives, which cookies are kept, and that it never breaks a
+page.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_single_page_navigation(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
     ready(page)
     page.evaluate("history.pushState({}, '', '/a?x=1')")
-    page.evaluate("history.replaceState({}, '', '/a?x=1')")  # the same place
+    page.evaluate("history.replaceState({}, '', '/a?x=1')")  # the same page
     page.evaluate("location.hash = 'part'")
     page.evaluate("history.replaceState({}, '', '/b')")
     shop.of("hit", 3)
@@ -136,7 +138,7 @@ def test_what_happens_as_the_page_ends(shop: Shop, page: Page) -> None:
     ready(page)
     shop.of("hit", 1)
     page.evaluate("() => addEventListener('beforeunload', () => trk.track('purchase', {order_id: 'late'}))")
-    page.goto(shop.url("/gone"))  # where no tracker would send it again
+    page.goto(shop.url("/gone"))  # this page has no tracker that would resend it
     assert shop.of("event", 1)[0]["order_id"] == "late"
 
 
@@ -148,7 +150,9 @@ def test_what_is_on_its_way_does_not_hold_up_what_comes_after(shop: Shop, page: 
 
 
 def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> None:
-    """Also when it becomes so after the call. A warning says so, and everything else goes on."""
+    """Also if the value becomes invalid after the call. A warning reports it, and everything else still
+    arrives.
+    """
     warnings: list[str] = []
     page.on("console", lambda message: warnings.append(message.text))
     page.goto(shop.url())
@@ -169,9 +173,9 @@ def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> Non
 
 
 def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
-    """Also when the first report was a long time on its way."""
+    """Also if the first report took long to arrive."""
     held: list[Any] = []
-    # Once only: handlers run while the test waits for the page, not while it waits for the server.
+    # Only once: handlers run while the test waits for the page, not while it waits for the server.
     page.route("**/t", lambda route: held.append(route), times=1)  # noqa: PLW0108 - it needs a name
     with page.expect_request("**/t"):
         page.goto(shop.url())
@@ -189,7 +193,7 @@ def test_the_documentation_has_the_stub_that_is_tested() -> None:
 
 
 class TestBlocked:
-    """Whatever the browser withholds, the page goes on and nobody is made up."""
+    """Whatever the browser blocks, the page keeps working and no visitor is invented."""
 
     def test_storage_and_cookies_that_throw(self, shop: Shop, page: Page) -> None:
         page.add_init_script(

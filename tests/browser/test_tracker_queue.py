@@ -1,5 +1,5 @@
-"""What waits in the browser: no conversion and no landing page is ever dropped, however many there
-are, whether consent is pending, the service away, or the page about to end.
+"""The browser's queue: no conversion and no landing page is ever dropped, however many there are, and whether
+consent is pending, the service is down, or the page is about to close.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_while_consent_is_pending(shop: Shop, page: Page, count: int) -> None:
 
 
 def test_while_the_page_ends(shop: Shop, page: Page) -> None:
-    """As much as browsers let outlive a page is sent, and the next page sends the rest."""
+    """The browser sends as much as may outlive a page, and the next page sends the rest."""
     page.goto(shop.url())
     ready(page)
     page.evaluate(f"() => {{ ({BUY})(300); location.href = '/gone' }}")
@@ -83,7 +83,7 @@ def test_while_the_service_is_away(shop: Shop, page: Page) -> None:
 
 
 def test_a_report_that_somebody_refuses_goes_item_by_item(shop: Shop, page: Page) -> None:
-    """Such as a firewall that dislikes one of them."""
+    """For instance a firewall that rejects one of the items."""
 
     def refuse(route: Any) -> None:
         is_bad = "evil" in (route.request.post_data or "")

@@ -119,7 +119,9 @@ def change_page(person: Person, space_id: int) -> str:
 
 
 def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
-    """"ROAS of Meta below 2" takes three selects and a number; the rule can be changed, muted and deleted."""
+    """A rule such as "ROAS of Meta below 2" takes three selects and a number; it can be changed, muted and
+    deleted.
+    """
     page = rules_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     text = owner.browser.send(form, filter="platform:meta", threshold="2").text

@@ -1,6 +1,4 @@
-"""The audit log page: who changed what, from which address and through which interface; its search and its
-file.
-"""
+"""The audit log page: who changed what, with address and interface; its search and its file."""
 
 from __future__ import annotations
 

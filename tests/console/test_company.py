@@ -103,4 +103,4 @@ def test_a_faulty_statement_shows_no_other_space(
     forget_space(monkeypatch, queries, "company")
     assert owner.browser.get(path).status_code == 404
     take_away_second_wall(monkeypatch)
-    assert "Somebody else" in show(owner, path)  # the result if only one of two checks existed
+    assert "Somebody else" in show(owner, path)  # without row-level security the row shows

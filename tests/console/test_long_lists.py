@@ -38,7 +38,7 @@ FILL = {
 }
 SEARCH = {"/sources": "own"}
 KEPT = {"/sources": MANY}
-"""How many rows stay in use: three quarters, unless they can't end."""
+"""How many rows are still in use: three quarters, or all if they can't be ended."""
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_a_form_sent_twice_changes_one_secret(owner: Person, console: Running, s
 def test_a_typed_secret_is_never_dropped(
     owner: Person, console: Running, space_id: int, kind: str, signing: str | None
 ) -> None:
-    """Whichever option is selected above it."""
+    """The option selected above it doesn't matter."""
     choice = {} if signing is None else {"signing": signing}
     page = create(owner.browser, space_id, kind, secret=" whsec_mine ", **choice)
     assert 'id="secret-made"' not in page.text

@@ -1,5 +1,5 @@
 """The first page of a Space: tiles that drive the chart, sources by name with their spend, the latest orders.
-Its figures equal those of `GET /reports` and of the linked pages.
+Its figures equal `GET /reports` and the linked pages.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def answer(
     browser: Browser, page: httpx.Response, action: str,
     act: Callable[[dict[str, Any]], dict[str, Any]], **typed: str,
 ) -> httpx.Response:  # fmt: skip
-    """Answer the passkey request in a page, as its script does."""
+    """Answer the passkey request in a page like the page's script."""
     assert page.status_code == 200, page.text
     (options,) = re.findall(r'data-options="([^"]+)"', page.text)
     credential = json.dumps(act(json.loads(html.unescape(options))))

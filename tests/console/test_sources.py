@@ -35,7 +35,7 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
 
 
 def tried(owner: Person, path: str, url: str, referrer: str = "") -> str:
-    """Return the result section of the page, as text."""
+    """Return the text of the result section."""
     answer = owner.browser.get(f"{path}?{urlencode({'url': url, 'referrer': referrer})}")
     assert answer.status_code == 200
     result = answer.text.partition('class="tested"')[2].partition("</section>")[0]

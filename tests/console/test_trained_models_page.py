@@ -139,7 +139,7 @@ def test_automatic_training_explains_its_state(owner: Person, space_id: int, sol
 
 
 def plant_orders(stage: Stage, number: int) -> None:
-    """Store orders of yesterday, each with a visit."""
+    """Store yesterday's orders, each with a visit."""
     moment = datetime.now(UTC) - timedelta(days=1)
     for _ in range(number):
         contact_id = stage.contact()

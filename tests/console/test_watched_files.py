@@ -147,7 +147,7 @@ def test_a_limit_of_addresses(owner: Person, space_id: int, stage: Stage) -> Non
 
 
 def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
-    """Secrets stay with their host, and removed settings are deleted."""
+    """Secrets are kept while the host stays the same; cleared settings are removed."""
     watch(owner, space_id, **S3, **SECRETS, **{"settings.region": "eu-central-1", "settings.dates": "dmy"})
     page = f"{home(space_id)}/watched/{only_id(stage)}"
     form = f"{page}/settings"
