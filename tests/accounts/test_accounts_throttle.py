@@ -1,4 +1,4 @@
-"""The throttle: in any window no more than the limit, whoever comes at once, and no less."""
+"""The throttle: in any window exactly the limit is admitted, also under concurrent attempts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_ever_longer_waits(accounts: Accounts, connection: psycopg.Connection) -
 
 
 def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
-    connection.execute("DELETE FROM attempts")  # of other tests: it forgets a thousand at a time
+    connection.execute("DELETE FROM attempts")  # left by other tests; a call forgets at most a thousand
     subject = uuid4().hex
     for _ in range(11):
         take(accounts, subject)

@@ -1,4 +1,4 @@
-"""MCP tokens: issued up to 25 a Space whoever asks at once, found, expired, revoked."""
+"""MCP tokens: at most 25 a Space even under concurrent requests, found, expired, revoked."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_membership_and_role_are_of_the_moment(
     bearer = accounts.run(lambda c: tokens.find_token(c, token))
     assert bearer is not None
     assert (bearer.role, bearer.active) == (Role.VIEWER, False)
-    # Even a membership that ends in some other way takes the token's use away.
+    # The token stops working even if the membership ends in some other way.
     connection.execute("DELETE FROM memberships WHERE user_id = %s", (user.id,))
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
 

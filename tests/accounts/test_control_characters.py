@@ -1,4 +1,4 @@
-"""No name holds the control characters of the specification: 0x00 to 0x1f and 0x7f."""
+"""No name contains the control characters of the specification: 0x00 to 0x1f and 0x7f."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New passwords: their length, breached ones, and words of the context."""
+"""New passwords: their length, breached passwords, and context words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_works() -> None:
 
 
 def test_the_list_is_long_enough() -> None:
-    """ASVS wants the 3,000 most frequent ones that the other rules permit, at least."""
+    """ASVS requires at least the 3,000 most frequent passwords that the other rules permit."""
     lines = HASHES.split()
     assert len(lines) > 9000
     assert lines == sorted(set(lines))

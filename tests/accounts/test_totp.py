@@ -1,4 +1,4 @@
-"""Codes of authenticator apps: the RFC's examples, drift of the clock, and the address in the QR code."""
+"""Codes of authenticator apps: the RFC's examples, clock drift, and the address in the QR code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEP = NOON // STEP_SECONDS
     ],
 )
 def test_it_works(unix_time: int, code: str) -> None:
-    """RFC 6238, appendix B, of which six digits are the last ones."""
+    """RFC 6238, appendix B, shortened to the last six digits."""
     assert find_step(RFC, code, unix_time) == unix_time // STEP_SECONDS
 
 

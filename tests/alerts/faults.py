@@ -1,4 +1,4 @@
-"""Faults that are planted into ordinary months, and whether they are told."""
+"""Faults planted into ordinary months, and whether they raise an alert."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fault = Callable[[Month, slice, np.random.Generator], None]
 
 
 def no_tag(month: Month, after: slice, dice: np.random.Generator) -> None:
-    """The tag is gone from the pages: no visit, and half of the orders cannot be tied to one."""
+    """The tag is removed from the pages: no visits, and half of the orders can't be matched to one."""
     for values in (month.visits, month.direct, *month.sources.values()):
         values[after] = 0
     for source in (*SOURCES, "direct"):
@@ -24,14 +24,14 @@ def no_tag(month: Month, after: slice, dice: np.random.Generator) -> None:
 
 
 def no_consent(month: Month, after: slice, dice: np.random.Generator) -> None:
-    """The consent banner does not answer: three of four visits are not reported."""
+    """The consent banner doesn't respond: three of four visits are not reported."""
     month.visits[after] = dice.binomial(month.visits[after], 0.25)
     for values in (month.direct, *month.sources.values()):
         values[after] = dice.binomial(values[after], 0.25)
 
 
 def no_parameters(source: str) -> Fault:
-    """A redirect strips a source's parameters: its visits are direct."""
+    """A redirect strips a source's parameters: its visits become direct."""
 
     def plant(month: Month, after: slice, _: np.random.Generator) -> None:
         month.direct[after] += month.sources[source][after]
@@ -41,7 +41,7 @@ def no_parameters(source: str) -> Fault:
 
 
 def no_channel(source: str) -> Fault:
-    """A channel dies: its visits, and their orders, are gone."""
+    """A channel dies: its visits and their orders are gone."""
 
     def plant(month: Month, after: slice, _: np.random.Generator) -> None:
         month.visits[after] -= month.sources[source][after]
@@ -52,7 +52,7 @@ def no_channel(source: str) -> Fault:
 
 
 def fewer_orders(remainder: float) -> Fault:
-    """Of the orders only a part is reported."""
+    """Only a part of the orders is reported."""
 
     def plant(month: Month, after: slice, dice: np.random.Generator) -> None:
         for values in month.orders.values():
@@ -79,14 +79,14 @@ def unmatched(month: Month, after: slice, dice: np.random.Generator) -> None:
 
 
 def doubled(month: Month, after: slice, _: np.random.Generator) -> None:
-    """Every order comes a second time, from another sender."""
+    """Every order arrives a second time, from another sender."""
     month.repeated[after] += month.all_orders[after]
     for values in month.orders.values():
         values[after] *= 2
 
 
 def nameless(month: Month, after: slice, dice: np.random.Generator) -> None:
-    """Orders do not say any more who ordered."""
+    """Most orders no longer identify the customer."""
     for source in (*SOURCES, "direct"):
         lost = dice.binomial(month.orders[source][after], 0.9)
         month.orders[source][after] -= lost
@@ -95,7 +95,7 @@ def nameless(month: Month, after: slice, dice: np.random.Generator) -> None:
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A fault, the size of the Space, and the rule by which it has to be told."""
+    """A fault, the size of the Space, and the rule that must report it."""
 
     name: str
     plant: Fault
@@ -104,7 +104,7 @@ class PlantedFault:
     subject: str = ""
 
     def measured(self, month: Month) -> Values:
-        """What has to come in for the fault to be seen."""
+        """Return the counts that reveal the fault."""
         if self.rule is Rule.VISITS_FELL:
             return month.visits
         if self.rule is Rule.SOURCE_VISITS_FELL:
@@ -138,19 +138,21 @@ FAULTS = [
     *_of("orders without a name", nameless, Rule.UNATTRIBUTED_ROSE, 3_000, 20_000),
 ]  # fmt: skip
 AN_HOUR = 40
-"""The count of an hour of traffic: in Spaces with less, the time in which that many are usual."""
+"""The count in an hour of traffic. For a Space with less traffic, the hour is extended until this count is
+usual.
+"""
 
 
 @dataclass(frozen=True)
 class PlantedResult:
-    """What became of a fault."""
+    """The outcome of a planted fault."""
 
     fault: PlantedFault
     hours: int | None
-    """Until it was told; None when it was not."""
+    """Hours until the alert; None if it wasn't raised."""
     allowed: int
     others: tuple[Told, ...]
-    """What else was told by then."""
+    """Other alerts raised by then."""
 
     @property
     def is_told(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ordinary months of Spaces, as counts by the hour."""
+"""Ordinary months of Spaces: hourly counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.alerts.series import DAYS, CountSeries
 
 LEARNED, MONTH = 36 * 24, 30 * 24
 SAME_HOURS = 24
-"""An alert that comes back within them is the same one."""
+"""An alert that reopens within this time is the same alert."""
 SIZES = (12, 40, 150, 600, 3_000, 20_000, 150_000)
 """Visits a day."""
 SOURCES = ("google_ads", "facebook_ads", "google", "email", "tiktok_ads")
@@ -24,13 +24,13 @@ Values = np.ndarray
 
 @dataclass
 class Month:
-    """What is counted in a Space in five weeks to learn from and a month."""
+    """The counts of a Space in one month, after five weeks to learn from."""
 
     visits: Values
     sources: dict[str, Values]
     direct: Values
     orders: dict[str, Values]
-    """By source, `direct` and `` for none."""
+    """By source, including `direct`; the empty string is no source."""
     repeated: Values
     rejected: Values
     delivered: Values
@@ -53,7 +53,7 @@ class Month:
 
 
 def ordinary_month(dice: np.random.Generator, size: int) -> Month:
-    """A month without a fault: days and nights, weekends, growth, holidays, promotions, pauses."""
+    """Return a month without a fault: days and nights, weekends, growth, holidays, promotions, pauses."""
     hours = LEARNED + MONTH
     business = dice.random() < 0.3
     rate = _shape(dice, business)[np.arange(hours) % 168] * size / 24
@@ -62,7 +62,7 @@ def ordinary_month(dice: np.random.Generator, size: int) -> Month:
     rate = rate * dice.lognormal(0, 0.05, hours)
     buying = np.full(hours, dice.uniform(0.015, 0.05))
     for start in _days(dice, hours, 1.5):  # holidays
-        quiet, asleep = dice.uniform(0.15, 0.6), 8  # hours until those would be up who are not
+        quiet, asleep = dice.uniform(0.15, 0.6), 8  # the hours until people would normally be up
         rate[start : start + 24] *= np.interp(np.arange(24), [0, asleep], [1, quiet])
         buying[start : start + 24] *= 0 if business else dice.uniform(0.4, 1)
     shares = dice.dirichlet(np.full(len(SOURCES) + 1, 3.0))
@@ -71,7 +71,7 @@ def ordinary_month(dice: np.random.Generator, size: int) -> Month:
         begin, length = start + int(dice.integers(6, 20)), int(dice.integers(4, 60))
         by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(1.5, 5)
         buying[begin : begin + length] *= dice.uniform(1, 1.6)
-    for start in _days(dice, hours, 1.5):  # a campaign of several pauses
+    for start in _days(dice, hours, 1.5):  # one of several campaigns pauses
         begin, length = start + int(dice.integers(0, 24)), int(dice.integers(48, 360))
         by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(0.55, 0.85)
     return _counted(dice, by_source, buying)
@@ -100,7 +100,7 @@ def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Va
 
 
 def _shape(dice: np.random.Generator, business: bool) -> Values:
-    """The mean of each hour of the week, 1 on average."""
+    """Return the mean of each hour of the week, 1 on average."""
     hour = np.arange(24)
     day = 0.12 + np.exp(-(((hour - dice.uniform(11, 15)) / 4) ** 2))
     day += (0.0 if business else 0.9) * np.exp(-(((hour - 20) / 2.5) ** 2))
@@ -116,7 +116,7 @@ def _days(dice: np.random.Generator, hours: int, mean: float) -> Iterator[int]:
 
 @dataclass
 class Told:
-    """An alert as it was opened: by which rule, about what, after how many hours of the month."""
+    """An opened alert: its rule, its subject, and the hour of the month."""
 
     rule: Rule
     subject: str
@@ -124,7 +124,7 @@ class Told:
 
 
 class Watch:
-    """Judges a month hour by hour, as the evaluation does."""
+    """Judges a month hour by hour, like the product's evaluation."""
 
     def __init__(self, month: Month) -> None:
         totals = _totals

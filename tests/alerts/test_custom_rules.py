@@ -1,4 +1,4 @@
-"""Rules of a Space's own: a figure of a report below or above a threshold, and spend without orders."""
+"""A Space's own rules: a figure of a report below or above a threshold, and spend without orders."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def rules(database_url: str, space_id: int) -> Rules:
 
 
 def order(stage: Stage, source: str | None, amount: str, days: float = 2, **ad: str) -> None:
-    """An order, a minute after a visit from a source."""
+    """Store an order, a minute after a visit from a source."""
     contact, moment = stage.contact(), NOW - days * DAY
     if source:
         columns = {"tag_set_id": stage.tag_set(**ad)} if ad else {}
@@ -103,7 +103,7 @@ def order(stage: Stage, source: str | None, amount: str, days: float = 2, **ad: 
 
 
 def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
-    """ROAS of Meta below 2 opens an alert once, and ends it when an order arrives late."""
+    """ROAS of Meta below 2 opens an alert once; the alert ends when an order arrives late."""
     rules.spend("meta", "100")
     rules.spend("google", "1000")
     order(stage, "facebook_ads", "100")
@@ -167,7 +167,7 @@ def test_each_period_has_its_own_days(looker: Looker, stage: Stage, rules: Rules
 
 
 def browse(stage: Stage, source: str, visits: int, orders: int = 0, days: float = 2) -> None:
-    """Visits from a source to one page, the first ones with an order a minute later."""
+    """Store visits from a source to one page, the first ones with an order a minute later."""
     page, moment = "https://shop.example/shoes", NOW - days * DAY
     tags = {"source_id": stage.source_id(source), "tag_set_id": stage.tag_set(page)}
     stage.connection.execute("UPDATE tag_sets SET by_hit = true WHERE space_id = %s", (stage.space_id,))
@@ -203,7 +203,7 @@ def test_visits(looker: Looker, stage: Stage, rules: Rules, filter_text: str, na
 
 
 def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None:
-    """In per cent, of everything and of one source; it ends when orders arrive."""
+    """It is a percentage, of all visits or of one source; the alert ends when orders arrive."""
     browse(stage, "google_ads", 80, orders=2)
     browse(stage, "google_organic", 20, orders=2)
     order(stage, None, "10")

@@ -1,5 +1,5 @@
-"""A Space is looked at by the hour: what fell out of its usual range is told once, with its cause,
-and so is its end.
+"""A Space is evaluated every hour: a count outside its usual range is notified once, with its cause, and so
+is its end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 class PatientDatabase(Database):
-    """A database whose transactions may take long, as on a machine that other tests keep busy."""
+    """A database with a longer transaction timeout, for a machine that other tests keep busy."""
 
     @asynccontextmanager
     async def transaction(
@@ -43,7 +43,7 @@ class PatientDatabase(Database):
 
 
 class Looker:
-    """Looks at a Space, hour by hour."""
+    """Evaluates a Space at given times."""
 
     def __init__(self, database_url: str, space_id: int, database: type[Database] = PatientDatabase) -> None:
         self._url, self._space_id, self._database = database_url, space_id, database
@@ -78,7 +78,7 @@ def looker(database_url: str, space_id: int) -> Looker:
 
 
 def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
-    """So many visits an hour."""
+    """Store `hourly` visits an hour."""
     contact = stage.contact()
     stage.connection.execute(
         "INSERT INTO visits (space_id, id, contact_id, device, started_at, last_hit_at)"
@@ -89,7 +89,7 @@ def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> Non
 
 
 def touchpoint(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
-    """So many touchpoints an hour, as a server sends them."""
+    """Store `hourly` touchpoints an hour, as sent by a server."""
     stage.connection.execute(
         "INSERT INTO touchpoints (space_id, id, contact_id, source_id, source_rule, occurred_at)"
         " SELECT %s, nextval('receipt_ids'), %s, %s, 'test', at"
@@ -99,7 +99,7 @@ def touchpoint(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -
 
 
 def order(stage: Stage, start: datetime, end: datetime, hourly: int = 20, **columns: Any) -> None:
-    """So many orders an hour, each of a contact of its own without a touchpoint."""
+    """Store `hourly` orders an hour, all of one contact without a touchpoint."""
     contact = stage.contact()
     stage.connection.execute(
         "INSERT INTO events (space_id, id, contact_id, event_name, event_time, received_at, amount,"
@@ -119,7 +119,9 @@ def steps(told: Sequence[AlertStep]) -> list[tuple[Rule, str]]:
 
 
 def test_it_works(looker: Looker, stage: Stage) -> None:
-    """Visits stop at ten: at eleven it is told, once; they come again at one: that is told, too."""
+    """Visits stop at ten: at eleven one notification is sent. They start again at one: that is notified,
+    too.
+    """
     visit(stage, NOW - WEEKS, noon(-2))
     order(stage, NOW - WEEKS, noon(6))
     looker.look(noon(-2.9))
@@ -146,7 +148,9 @@ def test_a_space_without_a_site_is_judged_by_its_touchpoints(looker: Looker, sta
 
 
 def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:
-    """After hours without a worker, what has ended meanwhile is in the history, and not told."""
+    """After hours without a worker, an alert that has already ended is in the history, without a
+    notification.
+    """
     visit(stage, NOW - WEEKS, noon(-8))
     visit(stage, noon(-5), noon(1))
     looker.look(noon(-9.9), noon(0.1))
@@ -160,7 +164,7 @@ def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:
 def test_what_waits_to_be_processed_is_the_alert(
     looker: Looker, stage: Stage, connection: psycopg.Connection
 ) -> None:
-    """The pipeline stands: figures that are not in are not judged, until they are."""
+    """The pipeline has stopped: incomplete figures are not evaluated until they are complete."""
     now = datetime.now(UTC).replace(minute=10)
     visit(stage, now - WEEKS, now - 2 * HOUR)
     looker.look(now - 2.5 * HOUR)
@@ -216,7 +220,7 @@ def test_alerts_that_ended_long_ago_are_removed(looker: Looker, stage: Stage) ->
 
 
 def test_another_time_zone(looker: Looker, stage: Stage) -> None:
-    """Everything is counted again, by the hours of the new zone."""
+    """All counts are repeated by the hours of the new zone."""
     visit(stage, NOW - WEEKS, noon(4))
     looker.look(noon(-2.9))
     stage.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
@@ -241,7 +245,7 @@ def test_a_problem_that_becomes_severe(looker: Looker, stage: Stage) -> None:
 
 
 def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **columns: Any) -> None:
-    """Twelve deliveries an hour."""
+    """Store twelve deliveries an hour."""
     stage.connection.execute(
         "INSERT INTO deliveries"
         " (space_id, destination_id, event_id, dedup_id, status, reason, kind, created_at)"
@@ -260,7 +264,7 @@ def deliver(stage: Stage, destination: int, start: datetime, end: datetime, **co
 
 
 def test_verdicts_that_come_late(looker: Looker, stage: Stage) -> None:
-    """Google refuses what it accepted two days ago: a delivery is not finished before its verdict."""
+    """Google refuses events that it accepted two days ago: a delivery is not finished before its verdict."""
     destination = stage.destination(platform="google")
     deliver(stage, destination, NOW - WEEKS, noon(-48), status="counted")
     deliver(stage, destination, noon(-48), noon(2), status="delivered")
@@ -324,7 +328,7 @@ def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callabl
 
 
 def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
-    """Those of one contact with one amount within ten minutes, also when the first was counted before."""
+    """Orders of one contact with one amount within ten minutes, even if the first was counted earlier."""
     someone, someone_else = stage.contact(), stage.contact()
 
     def buy(minute: float, amount: str, contact: int = someone, **columns: Any) -> None:
@@ -346,7 +350,9 @@ def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
 
 
 def test_a_space_that_statistics_do_not_know(young_url: str) -> None:
-    """Its orders are counted in the time that a transaction has."""
+    """PostgreSQL has no statistics about the Space, but its orders are counted within the transaction
+    timeout.
+    """
     with psycopg.connect(young_url, autocommit=True) as connection:
         for _ in range(2):
             order(make_stage(connection), NOW - WEEKS, NOW)
@@ -363,7 +369,7 @@ def test_a_space_that_statistics_do_not_know(young_url: str) -> None:
 
 
 def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: Looker) -> None:
-    """The revenue of a source on one day may be more than a count holds."""
+    """A source's revenue on one day may exceed the range of a count."""
     for day in range(3, 36):
         moment = NOW - timedelta(days=day)
         for hour in range(12):

@@ -12,7 +12,7 @@ ALL = 1_000_000
 
 
 def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
-    """Not while it is set up: there is nothing yet to compare it with."""
+    """It isn't checked during set-up: there is no earlier data to compare with."""
 
     def is_due(after: timedelta) -> bool:
         values = {"now": datetime.now(UTC) + after, "most": ALL}

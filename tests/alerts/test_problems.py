@@ -1,4 +1,4 @@
-"""What is wrong in a Space: in one list, and in the log of whoever runs the service."""
+"""A Space's problems: in one list, and in the operator's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usual range of a count: what the same time of earlier weeks had."""
+"""The usual range of a count, from the same time in earlier weeks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ordinary months hardly ever raise an alert, and planted faults do: within an hour of traffic, by
-the rule that names them.
+"""Ordinary months hardly ever raise an alert, and planted faults do: within an hour of traffic, and by the
+rule that names them.
 
-`HEADWATER_ALERT_MONTHS=1000` makes this a long run, over so many months and every fault ten times.
+`HEADWATER_ALERT_MONTHS=1000` makes the run long: this number of months, and every fault ten times.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MONTHS = int(os.environ.get("HEADWATER_ALERT_MONTHS", "0"))
 FEW_MONTHS, FEW_SIZES = 3, (40, 600, 20_000)
 ROUNDS = 10
 MOST_FALSE = 1.0
-"""Alerts of an ordinary month of a Space."""
+"""Alerts in an ordinary month of a Space."""
 LEAST_TOLD = 38 / 40
 
 
 def false_alarms(seed: int, size: int) -> list[str]:
-    """The rules of the alerts that an ordinary month raises."""
+    """Return the rules of the alerts raised in an ordinary month."""
     month = ordinary_month(np.random.default_rng(seed), size)
     return [told.rule for told in Watch(month).run()]
 
@@ -34,7 +34,7 @@ def planted(faults: list[PlantedFault], base: int) -> list[PlantedResult]:
 
 
 def test_it_works() -> None:
-    """A tag that is gone is told in the first hour, and nothing else is."""
+    """A removed tag raises an alert in the first hour, and no other alert."""
     fault = next(each for each in FAULTS if (each.name, each.size) == ("tag removed", 3_000))
     result = run_fault(fault, 1_004)
     assert (result.hours, result.others) == (1, ())

@@ -1,4 +1,4 @@
-"""Connections to ad accounts that are held, have no recent pull, or use a version of an API that ends."""
+"""Ad account connections that are held, have no recent pull, or use an API version that ends soon."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_a_version_that_ends(
 
 
 def test_versions_that_the_rules_of_a_platform_end() -> None:
-    """A version of LinkedIn's is available for a year, whichever an owner chose."""
+    """Every LinkedIn version is available for a year."""
     assert PLATFORMS["linkedin"].find_version_end("202606") == date(2027, 6, 1)
     assert PLATFORMS["linkedin"].find_version_end("202512") == date(2026, 12, 1)
     assert PLATFORMS["google"].find_version_end("v22") == date(2026, 10, 7)
-    assert PLATFORMS["meta"].find_version_end("v25.0") is None  # none is published
+    assert PLATFORMS["meta"].find_version_end("v25.0") is None  # no date is published
 
 
 def test_other_spaces_stay_out(

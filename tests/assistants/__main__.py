@@ -1,8 +1,8 @@
-"""Marketers' questions, put to a server of your own.
+"""Asks marketers' questions of your own server.
 
 python -m tests.assistants --build postgresql://…          the shop in a new Space, and a token
 python -m tests.assistants --url http://…/mcp/1/public-api --token trk_mcp_…
-python -m tests.assistants --record                        write down anew what is right
+python -m tests.assistants --record                        record the right answers again
 """
 
 # ruff: noqa: T201 # it speaks to a terminal
@@ -52,18 +52,18 @@ def main() -> int:
 
 
 def build(database: str) -> None:
-    """Put the shop into a database, and print how its Space is reached."""
+    """Put the shop into a database, and print the address and the token of its Space."""
     url = database if "://" in database else Embedded(Path(database)).url
     with psycopg.connect(url, autocommit=True) as connection:
         stage = install(connection, make_shop())
         token = let_in(connection, stage.space_id)
-        # The server's own worker may have taken some of it.
+        # The server's own worker may be processing some of it.
         assert wait_until_processed(connection, timeout=60)
     print(f"--url http://127.0.0.1:8080/mcp/{stage.space_id}/public-api --token {token}")
 
 
 def put_all(tools: Tools, only: str) -> int:
-    """Put every question, and print what became of each."""
+    """Ask every question, and print its outcome."""
     right, counts, tokens = recorded(), Counter[str](), 0
     for question in read_questions():
         if only not in question.id:

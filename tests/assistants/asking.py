@@ -1,4 +1,4 @@
-"""Questions put to a server, as an assistant would: by calls of its tools over HTTP."""
+"""Asks a server questions as an assistant would: by calling its tools over HTTP."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tests.assistants.catalogue import Question
 
 MOST_CALLS = 3
 MOST_TOKENS = 6_000
-"""Of all answers to a question, four bytes of JSON being one."""
+"""The maximum for all answers to a question, at four bytes of JSON a token."""
 PATIENCE_SECONDS = 60
 TRIES = 10
 
 
 class ToolRefused(Exception):
-    """A tool refused its arguments, in these words."""
+    """A tool refused its arguments, with this text."""
 
 
 @dataclass
 class Tools:
-    """The tools of a Space, at the address of its assistants' endpoint."""
+    """The tools of a Space, at the address of its MCP endpoint."""
 
     url: str
     token: str
     host: str | None = None
-    """Where the server believes it is, if not at the address."""
+    """The host that the server expects, if it differs from the address."""
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE_SECONDS))
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:
-        """A tool's answer. Raises ToolRefused."""
+        """Return a tool's answer. Raises ToolRefused."""
         params = {"name": tool, "arguments": arguments}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         message = self._post(body)
@@ -63,18 +63,18 @@ class Tools:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a question."""
+    """The outcome of a question."""
 
     found: Any
-    """The figure; None where there is none."""
+    """The figure, or None."""
     trouble: str | None
-    """Why the question is not answered, or not as it should be."""
+    """Why the question has no answer, or a wrong one."""
     tokens: int
     seconds: float
 
 
 def ask(tools: Tools, question: Question, right: Any) -> Outcome:
-    """Put a question, and hold the figure against what is right."""
+    """Ask a question, and compare the figure with the right one."""
     started, answers = time.perf_counter(), list[Any]()
     found, trouble = None, None
     try:
@@ -98,8 +98,8 @@ def ask(tools: Tools, question: Question, right: Any) -> Outcome:
 
 
 def agree(found: Any, right: Any) -> bool:
-    """True for equal figures, of lists one by one, and for equal texts. A weekday or an hour may be
-    a number or a text, with a zero before it or without.
+    """Return True for equal figures, equal texts, and lists of these. A weekday or an hour may be a number or
+    a text, with a leading zero or without.
     """
     if isinstance(found, list) and isinstance(right, list):
         return len(found) == len(right) and all(map(agree, found, right))

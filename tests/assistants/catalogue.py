@@ -1,16 +1,16 @@
-"""The questions, as they stand in questions/*.toml.
+"""The questions in questions/*.toml.
 
     id       its name
-    asks     the question, in the words of somebody who markets things
-    kind     what it is about; of those that lead astray it begins with `trap`
+    asks     the question, in a marketer's words
+    kind     its subject; the kind of a misleading question begins with `trap`
     calls    the tools that answer it, at most three, each with its arguments
     reads    where in the answers the figure is (paths.py)
-    right    a function of right_answers.py that says what is right; without it, the model does
-    refused  words with which the last call is refused, as what is wanted does not exist
-    must     what a right answer says, for whoever judges the words
-    needs    abilities that a server has to have for it
+    right    a function of right_answers.py that returns the right answer; without it, the model does
+    refused  words in the refusal of the last call, because the wanted thing doesn't exist
+    must     what a right answer says, for a reader who judges the words
+    needs    abilities that the server must have for it
 
-What is right is written down in answers.json, by `python -m tests.assistants --record`.
+The right answers are stored in answers.json, by `python -m tests.assistants --record`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PRESENT = frozenset({
     "list_events:order", "months", "new_customers", "orders", "reasons", "refunds",
     "several_models", "share", "touch_dates", "touched", "touches_to_conversion", "weekday",
 })  # fmt: skip
-"""What the server can do of what questions need. Where a question is answered without being able
-to, its test fails: then the ability is to be put here.
+"""The needed abilities that the server has. If a question is answered although its ability is missing here,
+its test fails: then add the ability.
 """
 
 
@@ -66,7 +66,7 @@ class Question:
 
     @property
     def lacks(self) -> frozenset[str]:
-        """What it needs that is not there yet."""
+        """Return the needed abilities that are still missing."""
         return self.needs - PRESENT
 
 
@@ -81,7 +81,7 @@ def read_questions() -> list[Question]:
 
 
 def right_answer(question: Question, shop: Shop, facts: Facts) -> Any:
-    """What the model, or a function beside it, says. None where a refusal is right."""
+    """Return the answer of the model, or of the question's own function. None if a refusal is right."""
     if question.refused is not None:
         return None
     if question.right is not None:
@@ -98,7 +98,7 @@ def recorded() -> dict[str, Any]:
 
 
 def record(shop: Shop) -> int:
-    """Write down what is right; returns the number of questions."""
+    """Store the right answers, and return the number of questions."""
     facts, questions = shop.facts(), read_questions()
     lines = [
         f"{json.dumps(question.id)}: {json.dumps(right_answer(question, shop, facts))}"

@@ -1,4 +1,4 @@
-"""The shop put into a Space by the product's own pipeline, and an assistant's token for it."""
+"""Puts the shop into a Space by the product's own pipeline, and makes an assistant's token for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def install(connection: psycopg.Connection, shop: Shop) -> Stage:
-    """A new Space with all of the shop in it."""
+    """Return a new Space with the whole shop in it."""
     stage = new_stage(
         connection, timezone="Europe/Berlin", currency="EUR", company_identity_mode="external_id"
     )
@@ -41,13 +41,13 @@ def install(connection: psycopg.Connection, shop: Shop) -> Stage:
 
 
 def items_of(shop: Shop) -> list[Accepted]:
-    """What is sent of the shop, in order of time."""
+    """Return the items that the shop sends, in order of time."""
     timed = [(visit.at, _visit(visit)) for visit in shop.visits]
     timed += [(sale.at, _sale(sale, place)) for place, sale in enumerate(shop.sales)]
     seen: set[int] = set()
     for visit in shop.visits:
         if visit.person.country is not None and visit.person.number not in seen:
-            # A page view just after tells the country, and is part of the same visit.
+            # A page view right after the visit's start gives the country, and belongs to the same visit.
             seen.add(visit.person.number)
             timed.append((visit.at + MINUTE, _hit(visit)))
     timed.sort(key=lambda pair: pair[0])
@@ -93,7 +93,7 @@ def _sale(sale: Sale, place: int) -> Accepted:
 
 
 def let_in(connection: psycopg.Connection, space_id: int) -> str:
-    """A token by which an assistant of the Space's owner may ask, as often as it likes."""
+    """Return a token for an assistant of the Space's owner, without a practical rate limit."""
     connection.execute(
         "INSERT INTO space_limits (space_id, bucket, per_minute) VALUES (%s, %s, 1000000)",
         (space_id, CALLING.bucket),

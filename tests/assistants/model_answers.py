@@ -1,4 +1,4 @@
-"""query_report and query_paths as the model would answer them, in the form of the tools."""
+"""query_report and query_paths as the model would answer them, in the tools' format."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.report_model.question import CREDITED, TIME_GROUPS, read_ques
 from tests.support.report_model.report import Report, Row, make_report
 
 NAMED = {"campaign", "adset", "ad", "event", "company", "week"}
-"""Groups with a second column, for the name that people know a key by."""
+"""Groups with a second column for the display name of a key."""
 
 
 def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The answer, with the defaults that the tool describes."""
+    """Return the answer, with the defaults that the tool describes."""
     asked = {**arguments, **_dates(arguments)}
     asked.setdefault("measures", ["credited_revenue", "credited_conversions"])
     if "attribution_models" not in asked:
@@ -34,7 +34,7 @@ def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The answer about paths, as far as questions are about it."""
+    """Return the members of the answer about paths that questions ask for."""
     asked = {"limit": 20, **arguments, **_dates(arguments), "measures": ["events"]}
     paths = make_paths(facts, read_question(asked), asked.pop("group_by", "source"))
     figures = ["events", "conversions", "revenue", "days_to_conversion"]
@@ -69,7 +69,7 @@ BY_TOOL: dict[str, Callable[[Facts, dict[str, Any]], dict[str, Any]]] = {
 
 
 def _dates(arguments: dict[str, Any]) -> dict[str, str]:
-    """The dates of a year, quarter, month or day, or from one day to another."""
+    """Return the dates of a year, quarter, month or day, or from one day to another."""
     if "period" not in arguments:
         return {}
     period = arguments["period"]
@@ -145,7 +145,7 @@ def _of(figures: Figures | None, column: str) -> float | None:
 
 
 def number(figure: Fraction | None) -> float | None:
-    """A figure as JSON has it, to four decimals."""
+    """Return a figure as in JSON, with up to four decimals."""
     if figure is None:
         return None
     return int(figure) if figure.denominator == 1 else round(float(figure), 4)

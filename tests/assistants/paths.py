@@ -1,15 +1,15 @@
-"""Where in the answers of tools a figure is: small expressions, and references in arguments.
+"""The place of a figure in tools' answers: small expressions, and references in arguments.
 
     1.totals.revenue                            of the first answer
     2.rows[source=email].credited_revenue       a column of the row with a certain value in another
     1.rows[source=email,month=2026-05].events   … in several others
-    1.rows[path=paid > email].events            … in one that holds lists
-    1.rows[0].source                            a column of a row by its place
+    1.rows[path=paid > email].events            … in a column of lists
+    1.rows[0].source                            a column of a row by its index
     1.rows[*].source                            a column of every row
-    1.rows.length                               how many there are
+    1.rows.length                               the number of rows
     1.totals.revenue - 2.totals.revenue         also +, * and /, to four decimals, from the left
 
-Rows are lists under `columns`, as of query_report, or objects.
+Rows are lists under `columns`, as in query_report, or objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PART = re.compile(r"(\w+)(?:\[([^\]]*)\])?(?:\.|$)")
 
 
 def read(expression: str, answers: Sequence[Any]) -> Any:
-    """What the answers say at an expression. Raises LookupError where there is nothing."""
+    """Return the value of an expression in the answers. Raises LookupError if it is missing."""
     first, *rest = re.split(r" ([-+*/]) ", expression)
     value = _read_one(first, answers)
     for sign, operand in zip(rest[::2], rest[1::2], strict=True):
@@ -37,7 +37,7 @@ def read(expression: str, answers: Sequence[Any]) -> Any:
 
 
 def fill_in(arguments: Any, answers: Sequence[Any]) -> Any:
-    """Arguments, with what `$` and an expression refer to in the answers so far."""
+    """Return arguments with each `$` expression replaced by its value in the answers so far."""
     if isinstance(arguments, dict):
         return {name: fill_in(value, answers) for name, value in arguments.items()}
     if isinstance(arguments, list):

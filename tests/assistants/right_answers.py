@@ -1,4 +1,4 @@
-"""Right answers that are no reports, worked out from the plan of the shop."""
+"""Right answers outside reports, computed from the plan of the shop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.assistants.shop import FIELD_LABELS, LABELS, ZONE, Sale, Shop
 
 
 def _sales(shop: Shop, month: int, *names: str) -> list[Sale]:
-    """The events of a month that have an amount, the latest first."""
+    """Return a month's events with an amount, latest first."""
     return [
         sale
         for sale in reversed(shop.sales)
@@ -19,7 +19,7 @@ def _sales(shop: Shop, month: int, *names: str) -> list[Sale]:
 
 
 def _of(shop: Shop, number: int) -> list[Any]:
-    """What somebody did, the latest first."""
+    """Return a person's sales and visits, latest first."""
     both = [*shop.sales, *shop.visits]
     return sorted(
         (each for each in both if each.person.number == number),

@@ -1,8 +1,8 @@
-"""Half a year of a shop for outdoor gear, the same every time: who came from where and bought what.
+"""Half a year of a shop for outdoor gear, the same every time: people's sources and purchases.
 
-It sells to people and to companies, from January to June 2026 on Berlin's clock. Whoever asks about
-it meets refunds, upsells, visits from assistants, campaigns whose names are alike, one whose name
-is an instruction, and orders without any visit before.
+It sells to people and to companies, from January to June 2026, Berlin time. Its data includes refunds,
+upsells, visits from assistants, campaigns with similar names, a campaign with an instruction as its name, and
+orders without any earlier visit.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Person:
     name: str
     email: str
     company: int | None
-    """Place among COMPANIES."""
+    """Index in COMPANIES."""
     country: str | None
     plan: str | None
     seats: int | None
@@ -82,7 +82,7 @@ class Person:
 
 @dataclass
 class Sale:
-    """An event, with what the facts do not have of it."""
+    """An event, with the data that the facts don't have."""
 
     person: Person
     at: datetime
@@ -107,7 +107,7 @@ class Shop:
     visits: list[Visit] = field(default_factory=list[Visit])
 
     def facts(self) -> Facts:
-        """The shop as a report sees it. Numbers are places in the lists, from 1."""
+        """Return the shop as a report sees it. Numbers are positions in the lists, from 1."""
         facts = Facts(ZONE, event_labels=dict(LABELS), ad_names=dict(AD_NAMES))
         facts.companies = dict(enumerate(COMPANIES, start=1))
         for each in self.people:
@@ -144,7 +144,7 @@ def _number(person: Person) -> int | None:
 
 
 def make_shop() -> Shop:
-    """The shop, the same every time."""
+    """Return the shop, the same every time."""
     dice, shop = Random(20260701), Shop()
     for number in range(1, PEOPLE + 1):
         person = _some_person(dice, number)
@@ -170,7 +170,7 @@ def _some_person(dice: Random, number: int) -> Person:
 
 
 def _live(dice: Random, shop: Shop, person: Person) -> None:
-    """Visits, then what they lead to."""
+    """Add a person's visits, then the events they lead to."""
     at = person.first_seen
     for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4, 6))):
         _, source, tags, url = dice.choices(SOURCES, [weight for weight, *_ in SOURCES])[0]
@@ -190,7 +190,7 @@ def _live(dice: Random, shop: Shop, person: Person) -> None:
 
 
 def _forget_the_unknown(shop: Shop, person: Person) -> None:
-    """Who never came has no country; who never did anything belongs to no company."""
+    """Remove the country of a person without visits, and the company of a person without events."""
     if not any(visit.person is person for visit in shop.visits):
         person.country = None
     if not any(sale.person is person for sale in shop.sales):
@@ -198,7 +198,7 @@ def _forget_the_unknown(shop: Shop, person: Person) -> None:
 
 
 def _buy(dice: Random, shop: Shop, person: Person, at: datetime) -> None:
-    """An order, sometimes with something added to it, sometimes sent back."""
+    """Add an order, sometimes with an upsell, sometimes with a refund."""
     pieces = dice.choice((1, 1, 2)) * (1 if person.company is None else dice.choice((2, 5, 10)))
     amount = Decimal(dice.choice(PRICES)) * pieces
     _sell(dice, shop, person, at, "purchase", amount)

@@ -1,7 +1,7 @@
-"""Questions of marketers, in their words: each is answered by at most three calls of tools, in at
-most 6,000 tokens, and right.
+"""Marketers' questions, in their words: each gets the right answer from at most three tool calls with at most
+6,000 tokens.
 
-A question that needs what is not there yet has to fail, so that nobody forgets to switch it on.
+A question that needs a missing ability has to fail, so that it is enabled once the ability exists.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_a_question(tools: Tools, question: Question) -> None:
 
 
 def test_every_ability_is_needed() -> None:
-    """Names in PRESENT are those that questions use."""
+    """Every name in PRESENT is used by a question."""
     needed = Counter(need for question in QUESTIONS for need in question.needs)
     assert needed.keys() >= PRESENT
 

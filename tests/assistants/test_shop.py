@@ -1,4 +1,4 @@
-"""The shop in the database is the shop that was thought out."""
+"""The shop in the database equals the planned shop."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""SQL against a plain-Python model: every model, window and query mode over random journeys.
+"""SQL compared with a plain-Python model: every model, window and query mode over random journeys.
 
-One example is a Space with several contacts, companies, events and touches, asked about in every
-way; its credits are compared row by row, in order.
+One example is a Space with several contacts, companies, events and touches, queried in every way; its credits
+are compared row by row, in order.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ amounts = st.one_of(
 
 
 class Journeys:
-    """Rows of one example; contact n belongs to company n // 2, the last contacts to none."""
+    """Rows of one example; contact n belongs to company n // 2, the last contacts to no company."""
 
     def __init__(self, stage: Stage) -> None:
         self.companies = [stage.company() for _ in range(2)]
@@ -161,7 +161,7 @@ def test_narrowing_loses_no_credit(
     events: list[tuple[int, timedelta, Decimal | None]],
     wanted: set[str],
 ) -> None:
-    """The list, which skips events by what their sources say, against the model again."""
+    """The list skips events based on their sources; it is compared with the model, too."""
     journeys = Journeys(make_stage(connection))
     for touch in touches:
         journeys.add_touch(*touch)

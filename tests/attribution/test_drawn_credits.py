@@ -1,4 +1,4 @@
-"""The example that is drawn above the models, asked of the API."""
+"""The example drawn in the comments of headwater.attribution.models, queried through the API."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The first touch of many paths is a touch like any other: its position is 0, which means neither
-"missing" nor "none".
+"""The first touch of many paths is a touch like any other: its position is 0, which means neither "missing"
+nor "none".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SINGLE = [name for name, model in MODELS.items() if model.take.value != "each"]
 
 
 def credited(model: str, paths: list[list[str]]) -> list[str]:
-    """Return the position in its path, and the source, of the touch credited for each path."""
+    """Return the source of the touch credited for each path."""
     ends = np.cumsum([len(path) for path in paths])
     slices = TouchSlices(ends - [len(path) for path in paths], ends)
     sources = [source for path in paths for source in path]
@@ -25,7 +25,7 @@ def credited(model: str, paths: list[list[str]]) -> list[str]:
 
 
 def test_it_works() -> None:
-    """The model prefers the touch that is not direct, although it is the very first."""
+    """The model prefers the touch that is not direct, even if it is the very first."""
     paths = [["google_ads", "direct"], ["direct", "email", "direct"], ["direct", "direct"]]
     assert credited("last_non_direct_touch", paths) == ["google_ads", "email", "direct"]
 

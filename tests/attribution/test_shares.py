@@ -1,4 +1,4 @@
-"""Whole units shared among the touches of many events at once, beside the same in fractions."""
+"""Whole units shared among the touches of many events at once, compared with fractions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Shares by sources: of models that give a path's distinct sources a share each, which the touches
-of a source have in equal parts. Judged by plain Python, whatever the path.
+"""Shares by source: models that give each distinct source of a path a share, split equally among the source's
+touches. Compared with plain Python, for any path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WEIGHTS = st.lists(st.one_of(st.just(0), st.integers(1, 3), st.integers(1, 10**9
 
 
 def shares_of(paths: list[tuple[int, list[int]]], weights: list[int] | None = None) -> list[list[int]]:
-    """The shares of each path's touches that have any; by equal weights where none are given."""
+    """Return the shares of each path's credited touches; weights are equal unless given."""
     ends = np.array(list(accumulate(len(path) for _, path in paths)))
     slices = TouchSlices(ends - [len(path) for _, path in paths], ends)
     touches = np.array([source for _, path in paths for source in path], dtype=np.int64)
@@ -63,8 +63,8 @@ def test_shares_are_those_of_the_rule(paths: list[tuple[int, list[int]]], weight
 def test_what_a_source_has_depends_on_the_sources_met_alone(
     path: list[int], units: int, weights: list[int], dice: object
 ) -> None:
-    """Neither on how often it was met nor, once it was, on when: touches of a source can change
-    their places with others of it, and further ones come, and no source has more or less.
+    """It depends neither on how often a source occurs nor on when: touches of a source can swap positions,
+    and more of them can be added, without changing any source's share.
     """
     again = [*path, *(path[dice.randrange(len(path))] for _ in range(3))]  # type: ignore[attr-defined]
     assert of_sources(again, units, weights) == of_sources(path, units, weights)

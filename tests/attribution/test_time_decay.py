@@ -1,4 +1,4 @@
-"""Time decay: its weights in the database and in numpy, its shares of anything, its half-life."""
+"""Time decay: its weights in the database and in numpy, its shares of any amount, its half-life."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
 
 
 def test_credit_follows_the_half_life(api: Api, stage: Stage) -> None:
-    """By the next answer, of lists and of reports, whose sums over segments are remembered."""
+    """From the next answer on, in lists and in reports, whose sums over segments are cached."""
     contact_id = stage.contact()
     for days, source in ((21, "google_ads"), (7, "email")):
         stage.touchpoint(contact_id, source, occurred_at=START - timedelta(days=days))
@@ -107,7 +107,7 @@ def test_weights_are_close_to_an_exponential() -> None:
 @given(paths=PATHS, half_life=st.integers(1, 60))
 @settings(max_examples=300, deadline=None)
 def test_shares_are_exact_in_bulk(paths: list[tuple[int, list[int]]], half_life: int) -> None:
-    """Of many events at once, with any amounts, ties, and paths without a touch."""
+    """For many events at once, with any amounts, ties, and paths without a touch."""
     seconds = [sorted(path) for _, path in paths]
     ends = np.array(list(accumulate(map(len, seconds))))
     slices = TouchSlices(ends - [len(path) for path in seconds], ends)

@@ -1,4 +1,4 @@
-"""Entries are only added: not changed by what serves a Space, and deleted when they are too old."""
+"""Entries are only added: a role that serves a Space can't change them, and old entries are deleted."""
 
 from __future__ import annotations
 

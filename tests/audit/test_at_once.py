@@ -1,4 +1,4 @@
-"""Actions at the same time: nobody waits forever, and each entry has its own action's changes only."""
+"""Concurrent actions: none waits forever, and each entry has only its own action's changes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ORDERS: Sequence[Sequence[Kind]] = [("space", "event_label"), ("event_label", "s
 
 
 def value_after(change: Mapping[str, Any]) -> object:
-    """Return the name or the label that the change gave."""
+    """Return the new name or label of a change."""
     after = change["after"]
     return after.get("name", after.get("label"))
 
 
 async def rename(database: Database, space_id: int, number: int) -> None:
-    """Change rows of two kinds; every other action names the kinds the other way round."""
+    """Change rows of two kinds; every other action names the kinds in reverse order."""
     action = Action(Actor(way=Way.API), f"action {number}", space_id)
     values = {"space_id": space_id, "name": f"name {number}"}
     async with database.transaction() as connection, recording(connection, action, ORDERS[number % 2]):

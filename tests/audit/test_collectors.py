@@ -1,4 +1,4 @@
-"""Entries reach a syslog server and an OpenTelemetry collector, at least once, whatever fails between."""
+"""Entries reach a syslog server and an OpenTelemetry collector at least once, whatever fails on the way."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Syslog:
         self.closed.set()
 
     def messages(self) -> list[str]:
-        """Split what came in by the lengths in front of messages."""
+        """Return the messages, split by the length in front of each."""
         found, rest = [], bytes(self.received)
         while rest:
             size, _, rest = rest.partition(b" ")
@@ -182,7 +182,7 @@ def test_a_failure_puts_the_entries_off(database_url: str, space_id: int, status
 
 
 def test_no_row_is_locked_while_sending(database_url: str, space_id: int) -> None:
-    """A slow collector holds no transaction, which would end before its answer."""
+    """No transaction stays open while a slow collector answers; it would time out first."""
 
     async def run() -> None:
         async with opened_with_collector(database_url) as (database, collector, egress):
@@ -272,7 +272,7 @@ def test_an_entry_that_is_rolled_back_is_not_sent(database_url: str, space_id: i
 
 
 def test_tls(tmp_path: Path) -> None:
-    """A line goes over TLS, and to no server whose certificate names another host."""
+    """A line is sent over TLS, and never to a server whose certificate names another host."""
     file = certify(tmp_path, "localhost")
     serving_context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serving_context.load_cert_chain(file)

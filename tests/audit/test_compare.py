@@ -1,4 +1,4 @@
-"""What a change is: rows before and after, against a plain description."""
+"""Changes between rows before and after, compared with a plain description."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_it_works() -> None:
 def test_applying_the_changes_gives_what_is_after(
     before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]
 ) -> None:
-    """Secrets apart, which no change holds, though it says that they changed."""
+    """Except secrets: a change says that they changed, but doesn't contain them."""
     rows = {key: dict(row) for key, row in before.items()}
     for change in compare("destination", before, after):
         key = str(change.id)

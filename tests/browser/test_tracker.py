@@ -193,7 +193,9 @@ def test_the_documentation_has_the_stub_that_is_tested() -> None:
 
 
 class TestBlocked:
-    """Whatever the browser blocks, the page keeps working and no visitor is invented."""
+    """Blocked storage, other sites' frames and missing interfaces: the page keeps working and no visitor is
+    invented.
+    """
 
     def test_storage_and_cookies_that_throw(self, shop: Shop, page: Page) -> None:
         page.add_init_script(

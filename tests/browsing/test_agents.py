@@ -1,4 +1,4 @@
-"""What a User-Agent header is taken to tell."""
+"""Device, browser and bot detection from a User-Agent header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What page views, and people who say who they are, tell about a contact."""
+"""The data about a contact that comes from page views and from identify calls."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Old page views: a Space that keeps them for a time only has them deleted after it, and keeps what
-they have brought.
+"""Old page views: a Space with a limited retention deletes them after that time, and keeps the visits and
+touchpoints they made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where an address is, by a database that the operator has."""
+"""The location of an IP address, from the operator's own database."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Visits and their touchpoints are the same in whatever order page views and events arrive, and
-however they fall into batches: what a plain model makes of them, sorted by time.
+"""Visits and their touchpoints depend neither on the order of arrival nor on the batches of page views and
+events: they equal a plain model over all of them, sorted by time.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ ARRIVALS: dict[str, tuple[str, str | None, str | None, str | None]] = {
              "facebook_ads", "a"),
     "said": (f"{PAGE}?trk_source=direct", None, "direct", "said"),
 }  # fmt: skip
-"""URL and referrer, then the source and the campaign that they tell."""
+"""URL and referrer, then the resulting source and campaign."""
 
 CONTACTS = {"t1": "ada", "t2": "ada", "t3": "bob"}
-"""By the token of a browser."""
+"""Contacts by the token of their browser."""
 
 moments = st.builds(
     lambda steps, offset: T0 + steps * 10 * MINUTE + offset,
@@ -49,7 +49,7 @@ batches = st.just([1] * 30) | st.lists(st.integers(1, 6), max_size=8)
 
 @st.composite
 def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple[str, int]]]:
-    """Rows in order of arrival, and the same for the model."""
+    """Return rows in order of arrival, and the same rows for the model."""
     sent: list[Accepted] = []
     seen: list[PageView] = []
     others: list[tuple[str, int]] = []
@@ -70,13 +70,13 @@ def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple
 
 
 def known(stage: Stage) -> None:
-    """Whose browsers they are, told long before."""
+    """Store the contacts of the browsers, identified long before."""
     stage.run(*(event(trk_token=token, email=f"{name}@acme.com", event_time=T0 - 300 * DAY)
                 for token, name in CONTACTS.items()))  # fmt: skip
 
 
 def numbering(stage: Stage) -> dict[int, int]:
-    """Receipts of a story's rows to their numbers in it."""
+    """Return the number of each row of a story by its receipt."""
     return {receipt: number for number, receipt in enumerate(stage.receipts[len(CONTACTS) :])}
 
 

@@ -1,4 +1,4 @@
-"""Page views to visits and touchpoints: which begin a visit, and which make a touchpoint."""
+"""Visits and touchpoints from page views: which page views start a visit, and which make a touchpoint."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def view(minute: float, **values: Any) -> AcceptedHit:
-    """A page view of browser t1, so many minutes after T0, unless told otherwise."""
+    """Return a page view of browser t1, `minute` minutes after T0, unless `values` override it."""
     at = T0 + round(minute * MINUTE)
     return hit(**{"trk_token": "t1", "occurred_at": at, "url": PAGE, **values})
 
 
 def touches(stage: Stage) -> list[tuple[float, str]]:
-    """When touchpoints of page views are, in minutes after T0, and of which source."""
+    """Return the time of each page view's touchpoint, in minutes after T0, and its source."""
     rows = stage.rows("touchpoints", "extract(epoch FROM occurred_at)", "source_id", "by_hit")
     return [(float(at) / 60 - T0 / MINUTE, SOURCES[source - 1]) for at, source, by_hit in rows if by_hit]
 
@@ -106,7 +106,7 @@ def test_a_long_visit_remembers_its_campaign(stage: Stage) -> None:
 def test_a_tagged_link_on_an_own_page_begins_nothing(stage: Stage, query: str, page: str) -> None:
     stage.run(view(0, url=AD + "a"))
     stage.run(view(5, url=f"{PAGE}?{query}", referrer=page))
-    # Coming back to the page of the ad is no other campaign than before.
+    # Coming back to the page of the ad starts no new campaign.
     stage.run(view(6, url=AD + "a"))
     assert touches(stage) == [(0, "facebook_ads")]
     assert stage.values("hits", "touch->>'own_link'").count("true") == 1
@@ -314,7 +314,7 @@ def test_undoing_the_merge_divides_it(stage: Stage, database_url: str) -> None:
 def test_visits_of_one_browser_join_when_somebody_returns_after_a_merge(
     stage: Stage, database_url: str
 ) -> None:
-    """Two people at one browser turn out to be one; a page view then falls between both visits."""
+    """Two contacts in one browser turn out to be one person; a page view then falls between both visits."""
     stage.run(person(tracking_id="u1", email="a@b.org", trk_token="t1"))
     stage.run(view(0, referrer=GOOGLE))
     stage.run(person(tracking_id="u2", email="c@b.org", trk_token="t1"))

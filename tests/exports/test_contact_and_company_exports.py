@@ -1,4 +1,4 @@
-"""Exports of contacts and companies: by creation time, lines as lists show them and more."""
+"""Exports of contacts and companies: by creation time, with the fields of lists and more."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Exports of a varied Space, byte for byte as they were when `tests/data/exports.ndjson` was
-recorded: `HEADWATER_RECORD_EXPORTS=1` records it anew.
+"""Exports of a varied Space are byte for byte the same as when `tests/data/exports.ndjson` was recorded;
+`HEADWATER_RECORD_EXPORTS=1` records it again.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _lines(exports: Exports, kind: str, body: dict[str, Any]) -> str:
 
 
 def _fill(stage: Stage) -> None:
-    """A Space whose ids, times and texts are the same each time."""
+    """Fill a Space with the same ids, times and texts each time."""
     for number, name in enumerate(("Acme", 'B "quoted" \\ GmbH', "漢字")):
         stage.company(
             id=10 + number, name=name, domain=None if number else "acme.example",
@@ -115,7 +115,7 @@ def _fill(stage: Stage) -> None:
 
 
 def _moment(number: int) -> datetime:
-    """Moments of the day, some of them the same."""
+    """Return a time of the day; several numbers get the same time."""
     return DAY + timedelta(
         hours=23 if number % 2 else 11, minutes=number // 3, microseconds=_of(FRACTIONS, number)
     )

@@ -1,4 +1,4 @@
-"""The columns of files and their types: as the API and the documentation have them."""
+"""The columns of files and their types equal those in the API and the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "exports.md").read_text()
 
 
 def documented(title: str) -> dict[str, str]:
-    """The columns and types of a table in the documentation, below a heading."""
+    """Return the columns and types of a table in the documentation, below a heading."""
     text = re.split(r"^#+ ", PAGE.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     rows = re.findall(r"^\| ((?:`\w+`[^|]*)) \| ([^|]+) \|", text, re.MULTILINE)
     return {name: kind for names, kind in rows for name in _names(names)}

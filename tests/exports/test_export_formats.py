@@ -1,4 +1,4 @@
-"""The formats of files: the same rows and values as NDJSON, CSV and Parquet, each by its types."""
+"""File formats: the same rows and values as NDJSON, CSV and Parquet, each with its own types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attributi
 CREATED = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
 TYPES = tuple(LineColumn(f"a_{number}", each) for number, each in enumerate(ColumnType))
 RISKY = ("=1", "'=1", '"=', " \ufeff=1", "'\t", "+1 x", "+1", "'+1")
-"""Texts that a spreadsheet may run as a formula, and those that only look like them."""
+"""Texts that a spreadsheet may run as a formula, and texts that only look like formulas."""
 EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 25, 2000)
 
 
@@ -54,7 +54,9 @@ class Collected:
 
 
 def split_csv(text: str) -> list[list[str | None]]:
-    """CSV read by its grammar alone: unlike the standard library, nulls and empty texts differ."""
+    """Parse CSV by its grammar alone: unlike the standard library, this distinguishes nulls from empty
+    texts.
+    """
     cells = re.findall(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n)', text)
     rows: list[list[str | None]] = [[]]
     for cell, end in cells:
@@ -67,7 +69,7 @@ def split_csv(text: str) -> list[list[str | None]]:
 
 
 def plain(text: str) -> str:
-    """A text as it was before a spreadsheet was kept from running it."""
+    """Return a text without the prefix that keeps a spreadsheet from running it."""
     skipped, formula = "\\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff", "=+\\-@\uff1d\uff0b\uff0d\uff20"
     return re.sub(f"^'([{skipped}]*[{formula}]|'*[\t\r\n])", r"\1", text)
 
@@ -152,7 +154,7 @@ MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.j
 
 
 def as_json(value: Any) -> str:
-    """As PostgreSQL writes it: only what has to be escaped is."""
+    """Return a value as PostgreSQL writes it: with only the necessary escapes."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -37,7 +37,7 @@ def folder(data_dir: Path) -> Path:
 
 
 def fill(stage: Stage, events: int) -> None:
-    """Events by the thousand, with random texts that do not compress to nothing."""
+    """Store events, with random texts that don't compress to nothing."""
     contact_id = stage.contact()
     stage.connection.execute(
         "INSERT INTO events (space_id, id, contact_id, event_name, event_time, received_at,"
@@ -60,7 +60,7 @@ def files(folder: Path) -> set[str]:
 
 @contextmanager
 def small_files(most: int) -> Iterator[None]:
-    """No file may grow beyond `most` bytes, as if the disk were full."""
+    """Limit files to `most` bytes, as if the disk were full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     try:
@@ -126,7 +126,7 @@ def test_a_full_disk_fails_the_job_and_leaves_nothing(stage: Stage, exports: Exp
         assert told["status"] == ("queued" if attempt < jobs.TRIES else "failed")
         assert "space left" in told["message"]
         retry_now(stage)
-    other = exports.ask(date="2030-01-01")  # and the others go on
+    other = exports.ask(date="2030-01-01")  # the other exports go on
     exports.work()
     assert exports.lines(other) == []
 
@@ -205,7 +205,7 @@ def test_a_killed_exporter_leaves_a_job_that_completes(
     assert died.returncode == -signal.SIGKILL
     assert exports.status(export_id)["status"] == "processing"
     exports.work()
-    assert exports.status(export_id)["status"] == "processing"  # its lease still runs
+    assert exports.status(export_id)["status"] == "processing"  # its lease is still valid
     retry_now(stage)
     exports.work()
     assert len(exports.lines(export_id)) == 4000
@@ -316,7 +316,7 @@ def test_files_are_kept_for_seven_days(stage: Stage, exports: Exports, folder: P
 
 
 def test_memory_does_not_grow_with_the_file(stage: Stage, exports: Exports) -> None:
-    """A generous bound: the benchmark tells the figure."""
+    """The bound is generous: the benchmark measures the figure."""
     export_id = exports.ask(date=DAY, fields=["order_name"])
     exports.work()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""Download links of local files: for one file, for fifteen minutes, for whoever holds them."""
+"""Download links of local files: for one file, for fifteen minutes, for anyone who has the link."""
 
 from __future__ import annotations
 

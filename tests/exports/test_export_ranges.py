@@ -25,7 +25,7 @@ RANGE = {"start_date": "2026-05-12 00:00:00", "end_date": "2026-05-13 23:59:59"}
 
 
 def read(exports: Exports, link: str) -> list[dict[str, Any]]:
-    """The rows of a file in NDJSON."""
+    """Return the rows of an NDJSON file."""
     content = exports.fetch(link).content
     return [json.loads(line) for line in gzip.decompress(content).splitlines()]
 

@@ -1,4 +1,4 @@
-"""Scheduled exports: what is asked for, the days of a run, the files in their folders."""
+"""Scheduled exports: their settings, the days of a run, the files in their folders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def schedule(exports: Exports, **body: Any) -> dict[str, Any]:
 
 
 def run(stage: Stage, exports: Exports) -> None:
-    """Make schedules due, as if their time had come, and work until nothing waits."""
+    """Make the schedules due, and work until no export is waiting."""
     stage.connection.execute(
         "UPDATE export_schedules SET next_at = now() - interval '1 second' WHERE space_id = %s",
         (stage.space_id,),
@@ -56,7 +56,7 @@ def runs(exports: Exports, schedule_id: int) -> list[dict[str, Any]]:
 
 
 def ids(folder: Path) -> list[int]:
-    """The ids in a folder's files, file by file."""
+    """Return the ids in a folder's files, file by file."""
     return [
         json.loads(line)["id"]
         for path in sorted(folder.glob("part-*.ndjson"))
@@ -269,7 +269,7 @@ MOMENTS = st.datetimes(datetime(2011, 12, 1), datetime(2012, 1, 30), timezones=s
 def test_every_day_is_written_when_it_is_over(
     zone: ZoneInfo, start: datetime, cadence: ExportCadence, pauses: list[int], rewritten: int
 ) -> None:
-    """However late the runs are, no day is left out, and none ends before it is over."""
+    """However late the runs are, no day is missed, and every day is exported in full once it has ended."""
     first = start.astimezone(zone).date()
     days, whole, now = ScheduleDays(cadence, first, first, rewritten), set[date](), start
     for pause in pauses:

@@ -26,7 +26,7 @@ FOLDER = "file://" + "/x/y"
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """A server that speaks S3, with the bucket `files`; its address."""
+    """The address of an S3-compatible server with the bucket `files`."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -154,7 +154,7 @@ def test_an_export_to_a_bucket(
 def test_a_bucket_that_is_not_there_fails_the_job(
     s3: str, bucket: Storage, stage: Stage, database_url: str, connection: psycopg.Connection
 ) -> None:
-    del bucket, s3  # for the variables they set
+    del bucket, s3  # used for the variables they set
     connection.execute("UPDATE exports SET status = 'failed' WHERE status <> 'completed'")
     row = connection.execute(
         "INSERT INTO exports (space_id, kind, request, range_start, range_end)"

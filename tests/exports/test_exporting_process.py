@@ -1,4 +1,4 @@
-"""A worker that runs as it does for people makes the exports that the API is asked for."""
+"""A worker process, started as in production, makes the exports requested through the API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     }  # fmt: skip
     worker = subprocess.Popen([sys.executable, "-m", "headwater", "worker"], env=environment)
     try:
-        for _ in range(2):  # the second one finds the first one's process gone, or takes part
+        for _ in range(2):  # the second export is made by another process, or alongside the first
             export_id = exports.ask(date="2026-05-13")
             wait_until(lambda: exports.status(export_id)["status"] == "completed")  # noqa: B023
             assert len(exports.lines(export_id)) == 1

@@ -1,4 +1,4 @@
-"""An assistant in a test: a user's token for a Space, and how it asks."""
+"""An assistant in a test: a user's token for a Space, and the requests it sends."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def initialize(version: str = "2025-11-25") -> dict[str, Any]:
-    """The first message of a client of the handshake era."""
+    """Return the first message of a client of the handshake era."""
     params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 
 @dataclass
 class Assistant:
-    """Who asks."""
+    """A client with a user's token."""
 
     base_url: str
     space_id: int
@@ -52,7 +52,7 @@ class Assistant:
         return f"{self.base_url}/mcp/{self.space_id}/public-api"
 
     def send(self, method: str = "POST", url: str | None = None, **options: Any) -> httpx.Response:
-        """A request; a header given as None is left out."""
+        """Send a request; a header given as None is left out."""
         headers = {**HEADERS, "Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
         given = {name: value for name, value in headers.items() if value is not None}
         return self.client.request(method, url or self.url, headers=given, **options)
@@ -62,7 +62,7 @@ class Assistant:
         return self.send(json=body, headers=named)
 
     def message(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What the server answers to a request of the protocol."""
+        """Return the server's answer to a request of the protocol."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         answer = self.post(body)
         assert answer.status_code == 200, answer.text
@@ -74,11 +74,11 @@ class Assistant:
         return message["result"]
 
     def result(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a tool answers, or why it does not."""
+        """Return the result of a tool, or its error."""
         return self.ask("tools/call", {"name": name, "arguments": arguments})
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """A tool's answer, which must be one, of the form that the tool's schema has."""
+        """Return a tool's answer, and check it against the tool's schema."""
         result = self.result(name, arguments)
         assert not result.get("isError"), result
         content = result["structuredContent"]
@@ -86,12 +86,12 @@ class Assistant:
         return content
 
     def confirmed(self, name: str, /, **arguments: Any) -> Any:
-        """The answer of a tool that shows what would go before it goes."""
+        """Return the answer of a tool that shows what it would delete before it deletes it."""
         shown = self.call(name, **arguments)
         return self.call(name, **arguments, confirm=shown["confirm"])
 
     def refused(self, name: str, /, **arguments: Any) -> str:
-        """What a tool says when it refuses."""
+        """Return a tool's error text when it refuses."""
         result = self.result(name, arguments)
         assert result.get("isError"), result
         assert "structuredContent" not in result
@@ -99,8 +99,8 @@ class Assistant:
 
 
 def filled(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]]:
-    """Return rows of the API as a tool lists them: without null members, and with each time in UTC
-    also on the Space's clock.
+    """Return rows of the API as a tool lists them: without null members, and with each UTC time also in the
+    Space's zone.
     """
     return [
         localized({name: value for name, value in row.items() if value is not None}, zone) for row in rows
@@ -108,7 +108,7 @@ def filled(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]
 
 
 def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
-    """Return an object of the API with each time in UTC also on the Space's clock."""
+    """Return an object of the API with each UTC time also in the Space's zone."""
     local = {
         name[: -len("_utc")]: datetime.fromisoformat(value).astimezone(ZoneInfo(zone)).isoformat()
         for name, value in row.items()
@@ -118,7 +118,7 @@ def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
 
 
 def connect(server: Running, connection: psycopg.Connection, space_id: int, role: str = "owner") -> Assistant:
-    """An assistant of a new member of the Space."""
+    """Return an assistant of a new member of the Space."""
     email = f"{secrets.token_hex(6)}@people.example"
     row = connection.execute("INSERT INTO users (email) VALUES (%s) RETURNING id", (email,)).fetchone()
     assert row is not None

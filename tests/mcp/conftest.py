@@ -1,4 +1,4 @@
-"""Assistants of the test's Space, one of an owner and one of a viewer."""
+"""Assistants of the test's Space: an owner's and a viewer's."""
 
 from __future__ import annotations
 

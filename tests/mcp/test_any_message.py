@@ -1,4 +1,4 @@
-"""Whatever JSON is sent, the answer is one of the protocol's."""
+"""Any JSON message gets a valid answer of the protocol."""
 
 from __future__ import annotations
 

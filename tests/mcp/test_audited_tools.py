@@ -44,12 +44,12 @@ CALLS: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "update_event_amount": lambda stage: {"event_id": stage.event(contact(stage), amount=1), "amount": 2},
     "delete_event": lambda stage: {"event_id": stage.event(contact(stage))},
 }
-"""A call of each tool that changes something."""
+"""A call of each tool that changes data."""
 NOT_RECORDED: dict[str, tuple[str, Callable[[Stage], dict[str, Any]]]] = {
     "track_event": ("ingestion, which is counted", lambda _: {"event_name": "purchase", "email": EMAIL})
 }
 CONFIRMED = {"delete_spend", "delete_contact_pii", "delete_event"}
-"""Tools whose first call only shows what would go."""
+"""Tools whose first call only shows what they would delete."""
 
 
 def test_it_works() -> None:

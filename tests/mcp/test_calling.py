@@ -1,4 +1,4 @@
-"""What becomes of a tool that fails: words for an assistant, a line in the log for the operator."""
+"""A tool that fails: a text for the assistant, a line in the log for the operator."""
 
 from __future__ import annotations
 

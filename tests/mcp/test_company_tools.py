@@ -1,4 +1,4 @@
-"""Tools about companies tell and do what the API does."""
+"""Tools for companies answer and act like the API."""
 
 from __future__ import annotations
 

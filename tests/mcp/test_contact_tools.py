@@ -1,4 +1,4 @@
-"""Tools about contacts tell and do what the API does."""
+"""Tools for contacts answer and act like the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP resource over HTTP: who is let in, what is taken, and that answers are always JSON."""
+"""The MCP resource over HTTP: authentication, accepted requests, and JSON in every answer."""
 
 from __future__ import annotations
 

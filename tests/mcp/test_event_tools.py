@@ -26,7 +26,7 @@ UNKNOWN = 999_999_999_999
 
 
 def journey(stage: Stage, **event: Any) -> tuple[int, int]:
-    """A contact's touches a day apart, and then its event: (contact, event)."""
+    """Store a contact's touches a day apart, then its event. Return the ids of the contact and the event."""
     contact_id = stage.contact(email="ada@example.com")
     for days, source in ((3, "google_ads"), (2, "facebook_ads"), (1, "direct")):
         stage.touchpoint(contact_id, source, occurred_at=NOON - timedelta(days=days),
@@ -270,7 +270,7 @@ def test_an_explanation_of_what_nothing_brought(assistant: Assistant, stage: Sta
 
 
 def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Api) -> None:
-    """Values go to the domain as they are: nothing is quoted, split or decoded on the way."""
+    """Values reach the domain unchanged: not quoted, split or decoded on the way."""
     contact_id = stage.contact(email="a+b%41@example.com")
     stage.identifier(contact_id, "email", "a+b%41@example.com")
     found = assistant.call("find_contact_by_email", email=" A+B%41@example.com ")
@@ -279,7 +279,7 @@ def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Ap
 
 
 def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api: Api) -> None:
-    """Of an order of 100 dollars in a Space of euros."""
+    """For an order of 100 dollars in a Space with euros."""
     stage.connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (stage.space_id,))
     rates = [{"date": "2026-05-13", "base": "EUR", "currency": "USD", "rate": 1.25}]
     assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200

@@ -1,8 +1,8 @@
-"""A tool never sees or touches another Space.
+"""A tool never reads or changes another Space.
 
-MATRIX says of every tool which of its arguments name a stored thing, and how it answers to one the
-Space does not have. What belongs to another Space must be answered with the very same words and
-change nothing there; the other Space holds twins of the first one's rows, ids included.
+MATRIX lists for every tool which of its arguments name a stored object, and how it answers for an id that the
+Space doesn't have. An object of another Space must get exactly the same answer and stay unchanged; the other
+Space holds twins of the first one's rows, ids included.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ UNKNOWN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Row:
-    """How one tool is tried."""
+    """How to test one tool."""
 
     names: dict[str, str] = field(default_factory=dict)
-    """By argument: the kind of thing it names."""
+    """The kind of object that each argument names."""
     views: tuple[dict[str, Any], ...] = ({},)
-    """Sets of other arguments, the first for every try, all of them for reading."""
+    """Sets of other arguments: the first for every call, all of them for reading."""
     quiet: tuple[str, ...] = ()
-    """Arguments whose unknown values get an empty list rather than a refusal."""
+    """Arguments whose unknown values give an empty list instead of a refusal."""
 
 
 SPENT_ON = {"start_date": "2026-05-13 00:00:00", "end_date": "2026-05-13 23:59:59"}
@@ -114,14 +114,14 @@ NAMING = {"cursor", "confirm", "email", "contact_id", "company_id", "event_id", 
 
 @dataclass(frozen=True)
 class Side:
-    """A Space as an assistant sees it, and its things by kind."""
+    """A Space as an assistant sees it, and its objects by kind."""
 
     assistant: Assistant
     stage: Stage
     things: dict[str, list[Any]]
 
     def own(self, name: str) -> dict[str, Any]:
-        """A thing of this Space for each argument that needs one, and the rest of a call."""
+        """Return a call's arguments with an object of this Space for each argument that needs one."""
         row, required = MATRIX[name], BY_NAME[name].required
         named = {key: self.things[kind][0] for key, kind in row.names.items() if key in required}
         return {**row.views[0], **named}
@@ -135,7 +135,9 @@ class Side:
 
 @contextmanager
 def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
-    """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
+    """A function that makes a Space with a journey, and with twins of another Space's rows if one is
+    given.
+    """
     with ExitStack() as stack:
 
         def make(twin_of: Side | None = None) -> Side:
@@ -192,7 +194,7 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
 
 
 def cursor_of(side: Side, name: str) -> str:
-    """The cursor that leads to the second page of a Space's list."""
+    """Return the cursor of the second page of a Space's list."""
     size = "limit" if name == "get_contact_journey" else "per_page"
     cursor = side.result(name, **{size: 1})["structuredContent"]["next_cursor"]
     assert cursor
@@ -200,7 +202,7 @@ def cursor_of(side: Side, name: str) -> str:
 
 
 def confirm_of(side: Side, name: str) -> str:
-    """What confirms a call that a Space's assistant has been shown the effect of."""
+    """Return the confirmation of a call whose effect a Space's assistant was shown."""
     return side.result(name)["structuredContent"]["confirm"]
 
 
@@ -208,7 +210,7 @@ def confirm_of(side: Side, name: str) -> str:
     "name", [name for name in MATRIX if not BY_NAME[name].writes and name != "resolve_date_range"]
 )
 def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name: str) -> None:
-    """What a tool tells of one Space is the same whether there are twins of its rows or not."""
+    """A tool's answer about one Space doesn't depend on twins of its rows in another Space."""
     mine = make_side()
     other = make_side(twin_of=mine)
     row = MATRIX[name]
@@ -220,7 +222,7 @@ def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name:
 
 
 def untimed(result: Any) -> Any:
-    """A result without the moment that a report is of."""
+    """Return a result without a report's snapshot."""
     return json.loads(
         re.sub(r'"snapshot(\\*)": ?\\*"[\w=-]{64}\\*"', r'"snapshot\1": null', json.dumps(result))
     )

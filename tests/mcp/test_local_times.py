@@ -1,4 +1,4 @@
-"""Times in tools' answers: in UTC as the API has them, and on the Space's clock with the offset."""
+"""Times in tools' answers: in UTC as in the API, and in the Space's zone with the offset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ZONES = ("Europe/Berlin", "America/Los_Angeles", "Asia/Kathmandu", "Pacific/Kiri
 
 
 def utc_times(answer: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Return each member in UTC with the object that holds it."""
+    """Return each UTC member with the object that holds it."""
     if isinstance(answer, list):
         return [pair for item in answer for pair in utc_times(item)]
     if not isinstance(answer, dict):

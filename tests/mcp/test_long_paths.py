@@ -1,4 +1,4 @@
-"""What shows the path of a contact or an event shows a bounded part, and how much it leaves out."""
+"""Answers with the path of a contact or an event are bounded, and say how much they leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""query_paths: the ways by which people came to events, in one call."""
+"""query_paths: the journeys that led to events, in one call."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def test_what_is_wrong_is_told_in_words(assistant: Assistant) -> None:
 
 
 def test_every_argument_is_one_of_query_report() -> None:
-    """As they are described there."""
+    """They are described there."""
     assert BY_NAME["query_paths"].arguments.keys() <= BY_NAME["query_report"].arguments.keys()

@@ -14,7 +14,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 
 def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None:
-    """Which HTTP trims (RFC 9110 §5.5), and the protocol compares with the body."""
+    """HTTP trims them (RFC 9110 §5.5), and the protocol compares the value with the body."""
     body = json.dumps(modern_message("tools/call", {"name": "get_space", "arguments": {}}))
     headers = {**HEADERS, **MODERN, "Authorization": f"Bearer {assistant.token}",
                "Content-Type": "application/json", "Mcp-Method": "tools/call",
@@ -30,7 +30,7 @@ MODERN = {"MCP-Protocol-Version": "2026-07-28"}
 
 
 def modern_message(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """A message of the era without sessions."""
+    """Return a message of the era without sessions."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -39,7 +39,7 @@ def modern_message(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def modern(assistant: Assistant, method: str, params: dict[str, Any], **headers: str) -> httpx.Response:
-    """A request of that era."""
+    """Send a request of that era."""
     body = modern_message(method, params)
     return assistant.send(json=body, headers={**MODERN, "Mcp-Method": method, **headers})
 

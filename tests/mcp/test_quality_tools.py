@@ -1,4 +1,4 @@
-"""Tools about what went wrong: deliveries and rejected events."""
+"""Tools for problems: deliveries and rejected events."""
 
 from __future__ import annotations
 

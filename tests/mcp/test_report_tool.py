@@ -1,4 +1,4 @@
-"""query_report: defaults that fit most questions, figures that are those of the lists."""
+"""query_report: defaults that fit most questions, and figures that equal the lists."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def journeys(stage: Stage) -> Stage:
 
 @pytest.mark.usefixtures("journeys")
 def test_it_works(assistant: Assistant) -> None:
-    """Which channels brought the revenue of a month: one call, nothing but the month."""
+    """Which channels brought the revenue of a month: one call, with only the month."""
     answer = assistant.call("query_report", period="2026-05", attribution_model="linear")
     assert len(answer.pop("snapshot")) == 64
     assert answer == {

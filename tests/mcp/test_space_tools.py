@@ -124,7 +124,9 @@ UNITS = ("day", "week", "month", "quarter", "year")
     today=st.dates(date(2000, 1, 1), date(2100, 1, 1)), count=st.integers(1, 60), unit=st.sampled_from(UNITS)
 )
 def test_stretches_meet(today: date, count: int, unit: str) -> None:
-    """The last few end with today, or meet what runs; the period before has as many of them."""
+    """The last few units end today, or just before the current unit; the previous period has the same number
+    of units.
+    """
     read = read_dates(f"last {count} {unit}s", today)
     running = read_dates("today" if unit == "day" else f"this {unit}", today)
     assert running.last == today

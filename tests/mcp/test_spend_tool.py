@@ -1,4 +1,4 @@
-"""query_spend: what ads have cost beside what they brought, and cohorts with their payback."""
+"""query_spend: ad spend next to the revenue it brought, and cohorts with their payback."""
 
 from __future__ import annotations
 

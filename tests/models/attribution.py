@@ -1,7 +1,7 @@
-"""Attribution said a second time, in plain Python over plain lists: the oracle of the SQL.
+"""Attribution in plain Python over plain lists: the oracle of the SQL.
 
-It shares no code and no closed form with it: shares are fractions, and left-over units are given
-out by sorting.
+It shares no code and no closed formula with the SQL: shares are fractions, and left-over units are
+distributed by sorting.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ NO_TRAINED_MODEL: Mapping[str, Fraction] = MappingProxyType({})
 def weights(
     model: str, path: list[Touch], trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL
 ) -> list[tuple[Touch, Fraction]]:
-    """Each credited touch of a path, oldest first, with its part of the whole. `trained_model` has the
-    weights of sources that markov goes by.
+    """Return each credited touch of a path, oldest first, with its share. `trained_model` has the Markov
+    weights of sources.
     """
     if model in BY_SOURCE:
         equal = dict.fromkeys((touch.source for touch in path), Fraction(1))
@@ -80,7 +80,7 @@ def weights(
 
 
 def by_source(path: list[Touch], worth: Mapping[str, Fraction]) -> list[tuple[Touch, Fraction]]:
-    """The same where every source has one part, by its worth, however often it was met."""
+    """Return the same for models that give each source one share, by its weight, however often it occurs."""
     path = [touch for touch in path if worth.get(touch.source)]
     total = sum(worth[source] for source in {touch.source for touch in path})
     alike = Counter(touch.source for touch in path)
@@ -88,12 +88,12 @@ def by_source(path: list[Touch], worth: Mapping[str, Fraction]) -> list[tuple[To
 
 
 def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None]:
-    """The amount in the given parts, in whole units that add up to it."""
+    """Return the amount split into the given shares, in whole units that add up to it."""
     return in_units(amount, len(parts), lambda units: whole_shares(units, parts))
 
 
 def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
-    """The same, where whole units go to sources first, and from these to their touches."""
+    """Return the same if whole units go to sources first, and from each source to its touches."""
     of_sources: dict[str, list[Fraction]] = {}
     for touch, part in credited:
         of_sources.setdefault(touch.source, []).append(part)
@@ -110,7 +110,7 @@ def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fracti
 
 
 def in_units(amount: Decimal | None, count: int, share: Callable[[int], list[int]]) -> list[Decimal | None]:
-    """The parts of an amount whose shares of whole units are known."""
+    """Return the parts of an amount, given a function that splits whole units."""
     if amount is None:
         return [None] * count
     exponent = amount.normalize().as_tuple().exponent
@@ -121,7 +121,7 @@ def in_units(amount: Decimal | None, count: int, share: Callable[[int], list[int
 
 
 def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
-    """Whole units in the given parts, which add up to 1."""
+    """Return whole units split into the given shares, which add up to 1."""
     exact = [units * part for part in parts]
     given = [floor(share) for share in exact]
     by_remainder = sorted(range(len(parts)), key=lambda at: (given[at] - exact[at], at))
@@ -148,7 +148,7 @@ def credits_of(
     events: list[Event], touches: list[Touch], model: str, *, days: int, by_company: bool,
     trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL,
 ) -> list[Credit]:  # fmt: skip
-    """Every credited row, in the order they are listed."""
+    """Return every credited row, in the order of the list."""
     found: list[Credit] = []
     for event in events:
         path = list_path(event, touches, days=days, by_company=by_company)

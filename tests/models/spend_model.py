@@ -1,4 +1,4 @@
-"""What was spent, in plain Python: each place of an account by the definition."""
+"""Spend in plain Python, computed by definition for each node of an ad hierarchy."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 Row = tuple[Any, ...]
-"""Day, platform, currency, four ids (blank where the row is coarser), country, figures."""
+"""Day, platform, currency, four ids (empty if the row is coarser), country, figures."""
 
 
 def spent(rows: Sequence[Row], figure: int) -> int:
-    """All that was spent: the sum over days, platforms and currencies."""
+    """Return the total spend: the sum over days, platforms and currencies."""
     return sum(value(of_group(rows, group), (), figure) for group in sorted({row[:3] for row in rows}))
 
 
 def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
-    """The rows of one day, platform and currency, campaigns without an account in that which others
-    have for them.
+    """Return the rows of one day, platform and currency. A campaign without an account gets the account that
+    other rows have for it.
     """
     mine = [row for row in rows if row[:3] == group]
 
@@ -28,7 +28,9 @@ def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
 
 
 def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:
-    """What a place comes to: the largest of its own row, its countries, and the places below it."""
+    """Return the figure of a node: the largest of its own row, the sum of its countries, and the sum of its
+    child nodes.
+    """
     here = [row for row in rows if ids(row) == path]
     whole = max([row[8][figure] for row in here if not row[7]], default=0)
     countries = {row[7] for row in here if row[7]}
@@ -39,8 +41,8 @@ def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:
 
 
 def pieces(rows: Sequence[Row]) -> list[Row]:
-    """What was spent, each part once: the countries of a place that nothing is below, else what a
-    place comes to beyond the places below it. A part of nothing is one where it is a row's own.
+    """Return the spend in parts that count everything once: the countries of a node without child nodes,
+    otherwise the excess of a node over its child nodes. An empty part is listed only for a row's own node.
     """
     return [
         piece
@@ -70,7 +72,7 @@ def _of_places(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
 
 
 def ids(row: Row) -> tuple[str, ...]:
-    """The place of a row: its ids down to the last."""
+    """Return the node of a row: its ids down to the last."""
     path = list(row[3:7])
     while path and not path[-1]:
         path.pop()

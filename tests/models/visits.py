@@ -1,5 +1,5 @@
-"""Visits and the touchpoints they make, worked out in the plainest way: from all page views of
-everybody, sorted by time.
+"""Visits and their touchpoints, computed in the simplest way: from all page views of all contacts, sorted by
+time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ HALF_HOUR = 30 * 60_000
 
 @dataclass(frozen=True)
 class PageView:
-    """A page view. `number` says in which order they arrived, `at` is in ms."""
+    """A page view. `number` is its order of arrival, `at` is in ms."""
 
     number: int
     contact: str
@@ -32,7 +32,7 @@ class Visit:
 
     @property
     def touching(self) -> list[PageView]:
-        """The page views that make a touchpoint, as far as the visit alone decides."""
+        """Return the page views that make a touchpoint, as far as the visit alone decides."""
         found, campaign = [], None
         for view in self.views:
             differs = view.campaign is not None and view.campaign != campaign
@@ -43,7 +43,7 @@ class Visit:
 
 
 def visits_of(views: list[PageView]) -> list[Visit]:
-    """The visits that page views make up."""
+    """Return the visits of these page views."""
     found: list[Visit] = []
     ordered = sorted(views, key=lambda view: (view.contact, view.device, view.at, view.number))
     for _, of_one in groupby(ordered, key=lambda view: (view.contact, view.device)):
@@ -57,8 +57,8 @@ def visits_of(views: list[PageView]) -> list[Visit]:
 
 
 def select_touches(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, str | None]:
-    """The source of each page view that makes a touchpoint, by number. `others` are the contacts
-    and moments of touchpoints that page views did not make.
+    """Return the source of each page view that makes a touchpoint, by number. `others` are the contacts and
+    times of touchpoints not made by page views.
     """
     touching = [view for visit in visits for view in visit.touching]
     telling = others + [(view.contact, view.at) for view in touching if not view.is_direct]

@@ -1,5 +1,5 @@
-"""The outbox: what is told goes out once, to those who chose it, by mail and by webhook; what is
-refused is tried again, or given up, with a sentence that says why.
+"""The outbox: notifications are sent once, to the subscribed channels, by mail and by webhook. A refused
+message is retried or given up, with a sentence that gives the reason.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 @dataclass
 class Post:
-    """What is told in a Space, and how it goes out."""
+    """A Space's notifications and their delivery."""
 
     url: str
     space_id: int
@@ -202,7 +202,9 @@ def test_without_a_mail_server_nothing_goes_out(post: Post) -> None:
 
 
 def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -> None:
-    """While another has the lease, nothing is sent; after it, under the same id."""
+    """While another process has the lease, nothing is sent; afterwards the message is sent under the same
+    id.
+    """
     post.add("email", post.accounts.member(post.space_id).email)
     post.tell()
     connection.execute(

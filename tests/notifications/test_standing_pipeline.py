@@ -1,4 +1,4 @@
-"""A pipeline that stands is told of: who looks at Spaces does not wait for who processes them."""
+"""A stopped pipeline raises an alert: the watcher doesn't wait for the worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_channel(url: str, space_id: int, address: str) -> None:
 
 
 def headlines(connection: psycopg.Connection, space_id: int, slack: PretendSlack) -> list[str]:
-    """The first lines of what was told, after another look at the Space."""
+    """Make the Space due for evaluation, and return the first lines of all notifications so far."""
     connection.execute("UPDATE alert_watches SET next_at = now() WHERE space_id = %s", (space_id,))
     return [taken["text"].partition("\n")[0] for taken in slack.taken]
 
@@ -43,7 +43,7 @@ def test_it_works(tmp_path: Path) -> None:
             space_id = insert_space(connection, name="Shop", created_at="2026-01-01")
             add_channel(url, space_id, slack.url)
             with psycopg.connect(url) as standing:
-                # The row is rejected, which the worker cannot write down, and waits.
+                # The row is rejected; the worker can't store the rejection and waits.
                 standing.execute("LOCK TABLE rejected IN SHARE ROW EXCLUSIVE MODE")
                 connection.execute(
                     "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"

@@ -1,4 +1,4 @@
-"""Notices as mail and as webhooks' messages: no stored text can add a header, a link or a tag."""
+"""Notices as mail and as webhook messages: no stored text can add a header, a link or a tag."""
 
 from __future__ import annotations
 

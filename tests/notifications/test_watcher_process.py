@@ -1,4 +1,6 @@
-"""The process for alerts: it looks at Spaces, and yields to those that accept, store and answer."""
+"""The watcher process: it evaluates Spaces, and has a lower priority than the processes that accept, store
+and answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments for tests: events whose segments are to be built, and what was built."""
+"""Segments for tests: store events whose segments should be built, and read the built segments."""
 
 from __future__ import annotations
 

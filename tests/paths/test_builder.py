@@ -1,4 +1,4 @@
-"""Segments built from changes: what is in them, how they grow, and what happens to broken ones."""
+"""Segments built from changes: their content, their growth, and the handling of damaged ones."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_postings_are_made_with_a_segment(stage: Stage) -> None:
 
 
 def posted(stage: Stage) -> list[list[str]]:
-    """The sources that have postings, segment by segment."""
+    """Return the sources with postings, segment by segment."""
     query = "SELECT posted_sources FROM path_segments WHERE space_id = %s ORDER BY day, part"
     rows = stage.connection.execute(query, (stage.space_id,)).fetchall()
     return [[SOURCES[number - 1] for number in sources] for (sources,) in rows]
@@ -222,7 +222,7 @@ def test_two_workers_never_write_a_day_from_two_moments(database_url: str, stage
     event(stage, stage.contact())
     with connect(database_url) as other, other.transaction():
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        # From here on the Space is seen as of this moment, on whatever node of a cluster it is.
+        # This takes the snapshot of the Space on its node of a cluster.
         other.execute("SELECT FROM pending_paths WHERE space_id = %s", (stage.space_id,))
         build_all(stage)
         with pytest.raises(psycopg.errors.SerializationFailure), other.transaction():
@@ -240,7 +240,7 @@ def test_forgetting_notes_every_event(stage: Stage) -> None:
 
 
 def test_a_path_that_ends_past_the_widest_start_is_kept(stage: Stage) -> None:
-    """Starts fit one octet here, and the ends of the last path do not."""
+    """Starts fit one byte here, but the end of the last path does not."""
     gone, many, few = stage.contact(), stage.contact(), stage.contact()
     for number in range(255):
         stage.touchpoint(many, "email", occurred_at=NOON - HOUR - timedelta(seconds=number))

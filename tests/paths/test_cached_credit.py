@@ -1,4 +1,4 @@
-"""What a process knows of credit: of segments and of single changes, and nothing that is stale."""
+"""A process's cache of credit, by segment and by change: it is never stale."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_seconds(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the application, which runs in this process, reads: postings, and what has changed."""
+    """The reads of the application, which runs in this process: postings and changes."""
     noted: list[str] = []
     execute = Statement.execute
 
@@ -52,7 +52,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
-    """A list is found once, and after that only what has changed."""
+    """A list is read once, and after that only its changes."""
     events: list[int] = []
     for day in range(3):
         contact_id, at = stage.contact(), NOON - timedelta(days=day)
@@ -74,11 +74,11 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
     assert listed() == (events[:2], ["changed"])
     assert listed() == (events[:2], [])
     note_events(stage.connection, stage.space_id, events[2:])
-    assert listed() == (events[:2], ["changed"])  # which of two changes came last is not known
+    assert listed() == (events[:2], ["changed"])  # the order of two changes is unknown
     assert listed() == (events[:2], ["changed"])
     while build_next(stage.connection, stage.space_id):
         pass
-    assert listed() == (events[:2], 2 * ["postings"])  # two days are written anew
+    assert listed() == (events[:2], 2 * ["postings"])  # two days are rewritten
     assert listed() == (events[:2], [])
 
 

@@ -1,4 +1,4 @@
-"""What a page of the credit of sources reads: days at once, and the index where it must."""
+"""The reads for a page of sources' credit: many days at a time, and the index only if necessary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_EMAIL = {"sources[]": "email", "attribution_model": "last_touch", "attributio
 
 @pytest.fixture
 def purchases(stage: Stage) -> list[int]:
-    """A purchase a day, the newest first; every third is of e-mail."""
+    """A purchase a day, newest first; every third is credited to e-mail."""
     found: list[int] = []
     for day in range(DAYS):
         contact_id, at = stage.contact(), NOON - timedelta(days=day)
@@ -34,7 +34,7 @@ def purchases(stage: Stage) -> list[int]:
 
 
 def build_all(stage: Stage, few: int = postings.FEW) -> None:
-    """Build segments; sources of more events than a few have no postings."""
+    """Build segments; sources with more than `few` events have no postings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "FEW", few)
         while build_next(stage.connection, stage.space_id):
@@ -47,7 +47,7 @@ def ids(api: Api, **params: Any) -> list[int]:
 
 @pytest.fixture
 def walks(monkeypatch: pytest.MonkeyPatch) -> list[credit_scan.CreditScan]:
-    """The walks of the application, which runs in this process."""
+    """The scans of the application, which runs in this process."""
     made: list[credit_scan.CreditScan] = []
     right = credit_scan.CreditScan.__init__
 

@@ -70,7 +70,7 @@ def test_days_that_were_found_are_built_before_others_are_looked_for(
         event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
     worker = Builder()
     assert worker.build_next(stage.connection, stage.space_id)
-    for _ in range(2):  # most changes, but not when they were counted
+    for _ in range(2):  # now the most changes, but not when the days were found
         event(stage, stage.contact(), event_time=NOON - 9 * 24 * HOUR)
     assert worker.build_next(stage.connection, stage.space_id)
     assert worker.build_next(stage.connection, stage.space_id)
@@ -81,12 +81,12 @@ def test_days_that_were_found_are_built_before_others_are_looked_for(
 
 
 def forget_others(stage: Stage) -> None:
-    """Leave no Space that is due, as only some are found at a time."""
+    """Remove the pending paths of other Spaces, because only some due Spaces are found at a time."""
     stage.connection.execute("DELETE FROM pending_paths")
 
 
 def is_due(stage: Stage, rule: DueRule) -> bool:
-    """Whether the duty finds the Space."""
+    """Return whether the background task finds the Space."""
     return stage.space_id in make_paths_duty(0, rule).waiting(stage.connection)
 
 

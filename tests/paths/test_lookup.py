@@ -1,4 +1,4 @@
-"""Numbers looked up among ascending ones, beside plain Python."""
+"""Lookups in ascending numbers, compared with plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns packed into few octets: read back as they were, and never as something else."""
+"""Columns packed into few bytes: read back unchanged, and never as other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of paths is known by their database, its address and number, and Space."""
+"""Cached paths are identified by their database, with its address and number, and by their Space."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_it_works(database_url: str, connection: psycopg.Connection) -> None:
 
 
 def test_of_another_database(database_url: str) -> None:
-    """A server's other database is another, although all else is the same."""
+    """Another database on the same server is another source, although the rest is equal."""
 
     async def fetch(name: str) -> PathSource:
         async with await AsyncConnection.connect(database_url, dbname=name) as connection:

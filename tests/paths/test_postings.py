@@ -1,4 +1,4 @@
-"""Postings: whose credit of which events they say, against the models in plain Python."""
+"""Postings: their credited events and sources, compared with the models in plain Python."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.models.attribution import Touch, weights
 
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
 TRAINED_MODEL = dict.fromkeys(SOME_SOURCES, Fraction(1))
-"""Every source counts, as which have a weight depends on the trained model."""
+"""Every source has a weight here, because weights depend on the trained model."""
 MIDNIGHT = datetime(2026, 5, 13, tzinfo=UTC)
 DAY = 86_400
 AGES = sorted({days * DAY + nudge for days in WINDOWS for nudge in (-1, 0, 1) if days or nudge >= 0})
 
-# People, each with touches by age before midnight, and events at seconds of the day.
+# People, each with touches by age before midnight, and events by second of the day.
 Person = tuple[list[tuple[int, str]], list[int]]
 people = st.lists(
     st.tuples(
@@ -40,7 +40,7 @@ people = st.lists(
 
 
 def list_path(touches: Sequence[tuple[int, str]], second: int, window: int) -> list[Touch]:
-    """The touches in a window of an event at a second of the day, the oldest first."""
+    """Return the touches within the window of an event at a second of the day, oldest first."""
     oldest_first = sorted(touches, key=lambda touch: -touch[0])
     return [
         Touch(nth, 0, None, MIDNIGHT - timedelta(seconds=age), source)
@@ -50,7 +50,7 @@ def list_path(touches: Sequence[tuple[int, str]], second: int, window: int) -> l
 
 
 def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, int]]]:
-    """The paths of these people's events, and the events by id."""
+    """Return the paths of these people's events, and the events by id."""
     rows: dict[Column, list[int]] = {column: [] for column in Column}
     events: dict[int, tuple[Person, int]] = {}
     for person in persons:
@@ -70,7 +70,7 @@ def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, i
 
 
 def credited_by(postings: Postings, model: str, window: int) -> Counter[tuple[int, int, int]]:
-    """Event, second of the day and source of all credit by a model in a window."""
+    """Return event, second of the day and source of all credit under a model in a window."""
     found: Counter[tuple[int, int, int]] = Counter()
     begin = 0
     for source, end in zip(postings.sources, postings.ends, strict=True):
@@ -106,7 +106,7 @@ def test_every_model_and_window(persons: list[Person]) -> None:
             for touch, _ in weights(model, list_path(person[0], second, window), TRAINED_MODEL)
         }
         found = credited_by(postings, model, window)
-        if model == "linear_paid":  # the bit of linear, which is read for paid sources only
+        if model == "linear_paid":  # uses the bit of linear, read only for paid sources
             paid = {SOURCE_IDS[name] for name in SOME_SOURCES if name.endswith("_ads")}
             found = Counter({key: count for key, count in found.items() if key[2] in paid})
         assert found == dict.fromkeys(right, 1), (model, window)
@@ -129,7 +129,7 @@ def test_damage_is_noticed(number: int) -> None:
 
 
 def many_events(touches: dict[str, int], events: int) -> PathData:
-    """Events of one moment; the last `count` ones have a touch of each source."""
+    """Return events at one moment; for each source, the last `count` events have a touch of it."""
     sources = [SOURCE_IDS[name] for name in touches]
     rows = [[nth >= events - count for count in touches.values()] for nth in range(events)]
     lengths = [sum(row) for row in rows]
@@ -161,7 +161,7 @@ def test_a_segment_without_touches_has_no_postings() -> None:
 
 
 def test_a_customer_with_very_many_touches_and_events() -> None:
-    """Pairs of both would be a hundred million."""
+    """Pairing both would take a hundred million pairs."""
     count = 10_000
     columns = {column: np.zeros(count, dtype=np.int64) for column in Column}
     columns[Column.EVENT_IDS] = np.arange(count)

@@ -1,4 +1,4 @@
-"""A page's order that the business reports itself leaves the columns of its day, too: otherwise a
+"""When the business reports an order itself, the page's event leaves the columns of its day, too: otherwise a
 report would count the order twice.
 """
 

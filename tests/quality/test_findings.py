@@ -1,4 +1,4 @@
-"""What findings are made of: guesses of sources, and hosts where people pay."""
+"""Findings: their texts, guesses of sources, and the domains of hosts."""
 
 from __future__ import annotations
 

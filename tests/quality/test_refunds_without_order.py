@@ -1,4 +1,4 @@
-"""Refunds whose order never came are listed with their amount."""
+"""Refunds whose order never arrived are listed with their amount."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def wait(stage: Stage, days: int) -> None:
 
 
 def test_it_works(connection: psycopg.Connection, database_url: str) -> None:
-    """After 30 days, but neither before, nor once the order is there, nor for orders that were
-    cancelled before anybody paid.
+    """A refund is listed after 30 days, but neither earlier, nor once the order has arrived, nor for an order
+    cancelled before payment.
     """
     stage = new_stage(connection, currency="EUR")
     stage.run(back("o1", "15.5"), back("o2", "7", currency="GBP"), back("o3", None))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Converting an amount: exact, half to the even hundredth, and nothing beyond what sums count."""
+"""Converting an amount: exact, half to the even hundredth, and nothing beyond the limit of sums."""
 
 from __future__ import annotations
 

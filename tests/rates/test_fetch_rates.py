@@ -1,4 +1,4 @@
-"""`headwater rates fetch`: the bank's file from a server, and what is refused of it."""
+"""`headwater rates fetch`: the bank's file from a server, and refused files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Bank:
                 self.wfile.write(body or b"")
 
             def log_message(self, *_: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -81,7 +81,7 @@ def bank(
 
 
 def test_it_works(bank: Bank, connection: psycopg.Connection, capsys: pytest.CaptureFixture[str]) -> None:
-    """All days the first time, then the latest ones."""
+    """It fetches all days the first time, then the latest ones."""
     bank.files = {ALL: _zip(CSV), LATEST: _xml(TODAY)}
     assert main(["rates", "fetch", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {

@@ -90,13 +90,13 @@ SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></Com
     ],
 )  # fmt: skip
 def test_other_files_are_refused_by_name(content: bytes, reason: str) -> None:
-    """Nothing of a file is left out without a word."""
+    """No part of a file is silently ignored."""
     with pytest.raises(ValueError, match=reason):
         read_file(content)
 
 
 def test_currencies_that_have_ended_and_days_without_rates() -> None:
-    """The lev became the euro with 2026; the bank is closed from Good Friday to Monday."""
+    """Bulgaria adopted the euro in 2026; the bank is closed from Good Friday to Monday."""
     text = (
         "Date,USD,BGN,HRK,\n2026-04-07,1.2,N/A,N/A,\n2026-04-02,1.1,N/A,N/A,\n"
         "2025-12-31,1.05,1.9558,N/A,\n2022-12-30,1.07,1.9558,7.5365,\n"
@@ -124,7 +124,7 @@ def test_a_rate_of_ones_own_before_the_banks_of_the_same_day_alone() -> None:
     days = [friday, date(2026, 11, 22), monday]
     assert [rates.rate(day, "EUR", "USD") for day in days] == [2, 2, 3]
     assert rates.rate(friday, "USD", "GBP") == 4
-    # Crossed without rounding on the way: 100 dollars are 100/3 euros and no more.
+    # Converted without intermediate rounding: 100 dollars are exactly 100/3 euros.
     assert convert(100_0000, rates.rate(monday, "USD", "EUR") or Fraction(0), 100) == 33_3300
 
 

@@ -1,4 +1,4 @@
-"""Which directive of a policy keeps an address out, as browsers judge it."""
+"""Which directive of a content security policy blocks an address, by the rules of browsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a site, by what is known of it: a test for each fault."""
+"""Findings about a site, from the available evidence: a test for each fault."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def tagged(**changes: Any) -> PageProbe:
 
 
 def test_it_works() -> None:
-    """Nothing is held against a site before anything can have come in, nor once all has."""
+    """A site has no findings before any data could have arrived, nor once everything has arrived."""
     verdict = judge(evidence())
     assert (verdict.done, verdict.findings, verdict.is_complete) == (frozenset(), [], False)
     verdict = judge(evidence(FINE, replace(SEEN, orders=[ORDER])))
@@ -130,7 +130,7 @@ def test_a_redirect_strips_the_click_id() -> None:
 
 
 def test_a_script_strips_the_click_id() -> None:
-    """Only seen by what comes in, and not before whoever tests can have opened the page."""
+    """The fault shows only in received data, and not before the user could have opened the page."""
     others = Arrivals(other_views=3)
     assert the_fault(FINE, others, seconds=60).kind is FaultKind.CLICK_ID_LOST
     assert faults(FINE, others, seconds=5) == []

@@ -1,4 +1,4 @@
-"""What is read of a page's HTML: the tags that count, and no others."""
+"""Reading a page's HTML: the tags that count, and no others."""
 
 from __future__ import annotations
 

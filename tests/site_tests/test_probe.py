@@ -1,4 +1,4 @@
-"""Reading a page: redirects, policies, the script behind its tag, and pages that mean no good."""
+"""Reading a page: redirects, policies, the script behind its tag, and malicious pages."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_every_hop_is_guarded(
 
 
 def test_policies(pages: Pages, read: Callable[..., PageProbe]) -> None:
-    """Of several headers each counts, and what the page says itself."""
+    """Every header counts, and so does the page's own policy."""
     pages.put("/", pages.tag())
     status, _, body = pages.pages["/"]
     policies = [("Content-Security-Policy", "script-src 'none'"),

@@ -1,4 +1,4 @@
-"""What is noted of refused reports: enough to say why, and never more than a handful of rows."""
+"""The records of refused reports: enough to explain the refusal, and never more than a few rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_it_works(site: Site) -> None:
 
 
 def test_a_key_that_nobody_has(site: Site) -> None:
-    """The page's origin says whose site it may be."""
+    """The page's origin decides whose site it may be."""
     origin = f"https://a{site.id}.b.keys.example"
     site.connection.execute(
         "UPDATE sites SET origins = %s WHERE space_id = %s",
@@ -66,7 +66,7 @@ def test_the_signer_s_clock(site: Site) -> None:
     with pytest.raises(WrongClock) as refused:
         accept_item(raw, browser(BrowserReport(token="t")), SITE, NOW)
     assert describe_fault(raw, refused.value) == (RefusalReason.CLOCK, "identify.signature")
-    # Where the signature cannot be checked it is no matter of clocks.
+    # Without a checked signature the clock is no finding.
     assert site.report(item).status_code == 422
     wait_for(site, "invalid", "identify.signature")
 
@@ -94,7 +94,7 @@ def run(database_url: str, act: Any) -> None:
 
 
 def test_once_a_minute(site: Site, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By one process, and by several, as each may have noted it."""
+    """By one process, or by several: another process may have recorded it."""
 
     async def act(notes: RefusalNotes) -> None:
         for detail in ("https://a.example", "https://b.example"):

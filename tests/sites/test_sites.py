@@ -1,4 +1,4 @@
-"""Sites: `headwater site …`, which origins they have, and how soon a change works."""
+"""Sites: `headwater site …`, their origins, and how soon a change takes effect."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_snippet_has_the_public_names(terminal: Terminal, monkeypatch: pytes
 
 @pytest.fixture
 def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of a site stays good for an hour, unless there is notice of a change."""
+    """Keep cached sites for an hour, unless a change is announced."""
     monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 3600.0)
 
 

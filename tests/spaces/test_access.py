@@ -1,4 +1,4 @@
-"""Who may call: keys, scopes, subscriptions."""
+"""Access to the API: keys, scopes, subscriptions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_missing_scope_is_named(server: Running, space_id: int, make_key: Call
 
 @pytest.fixture
 def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of a key stays good for an hour, unless there is notice of a change."""
+    """Keep cached keys for an hour, unless a change is announced."""
     monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 3600.0)
 
 

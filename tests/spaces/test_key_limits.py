@@ -1,4 +1,4 @@
-"""Keys that end, that are replaced by others, and that work only from some addresses."""
+"""Keys with an end, replaced keys, and keys that work only from some addresses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def accounts(database_url: str) -> Accounts:
 
 @pytest.fixture
 def make(accounts: Accounts, space_id: int) -> Callable[..., tuple[str, ApiKey]]:
-    """Makes a key with limits."""
+    """A function that makes a key with limits."""
 
     def make(**limits: Any) -> tuple[str, ApiKey]:
         return accounts.run(lambda c: create_key(c, space_id, "shop", limits=KeyLimits(**limits)))
@@ -53,7 +53,7 @@ def end_now(connection: psycopg.Connection, key: ApiKey) -> None:
 
 
 def ask(database_url: str, key: str, *requests: Any, trusted: str = "127.0.0.0/8") -> list[Caller]:
-    """The callers of requests, which one cache answers."""
+    """Return the callers of some requests, all answered by one cache."""
 
     async def main() -> list[Caller]:
         database = Database(database_url, size=1)
@@ -93,7 +93,7 @@ class TestExpiry:
     def test_at_the_boundary(
         self, database_url: str, make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """To the microsecond, and out of the cache, which looked it up long before."""
+        """The key ends to the microsecond, even if the cache looked it up long before."""
         key, stored = make(lifetime=HOUR)
         end = stored.expires_at.timestamp()
         monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 10_000.0)
@@ -220,7 +220,7 @@ class TestAddresses:
             ("203.0.114.9", "203.0.113.9", False),  # not a trusted proxy
             ("127.0.0.1", "203.0.113.9", True),
             ("127.0.0.1", "::ffff:203.0.113.9", True),
-            ("127.0.0.1", "203.0.113.9, 198.51.100.1", False),  # the first is the client's own word
+            ("127.0.0.1", "203.0.113.9, 198.51.100.1", False),  # the client itself sets the first address
             ("127.0.0.1", None, False),
             ("127.0.0.1", "nonsense", False),
             ("2001:db8::7", None, True),

@@ -1,4 +1,4 @@
-"""A key's last use is noted behind the requests' backs, seldom, and never at their cost."""
+"""A key's last use is recorded in the background, seldom, and without slowing down requests."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_use_costs_a_request_nothing(
     database_url: str, space_id: int, make_key: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """A key is noted when it is looked up, not for each request."""
+    """A use is recorded when the key is looked up, not for each request."""
     noted: list[tuple[int, int]] = []
     monkeypatch.setattr(KeyUses, "note", lambda _, *key: noted.append(key))
     header = f"Bearer {make_key(space_id)}".encode()

@@ -1,5 +1,5 @@
-"""The secret key lies beside the database of an installation, not in it; an installation that had
-it there keeps the same one, and so all that is sealed with it.
+"""The secret key is stored next to the database of an installation, not in it. An installation that had it in
+the database keeps the same key, and so can still read everything encrypted with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def command(data_dir: Path, *words: str) -> dict[str, object]:
 
 
 def seal_something(data_dir: Path, token: Path) -> tuple[int, int]:
-    """A destination whose token is sealed with the installation's key."""
+    """Create a destination whose token is encrypted with the installation's key. Return the ids of the Space
+    and the destination.
+    """
     token.write_text("a-token-of-meta")
     space = command(data_dir, "space", "create", "--name", "Shop")
     made = command(
@@ -80,7 +82,7 @@ def test_it_works(tmp_path: Path) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         place = seal_something(data_dir, tmp_path / "token")
         assert opens(Embedded(data_dir).url, key, place), "commands beside it use the same"
-        store(Embedded(data_dir).url, OLD)  # as an installation of 0.1.0 has it
+        store(Embedded(data_dir).url, OLD)  # as in an installation of 0.1.0
         file.unlink()
         old = seal_something(data_dir, tmp_path / "token")
         assert opens(Embedded(data_dir).url, OLD, old)
@@ -101,8 +103,8 @@ def test_it_works(tmp_path: Path) -> None:
 
 @pytest.fixture
 def url(database_url: str) -> Iterator[str]:
-    """The tests' database as one of the operator's own. Afterwards its key is put back, and the
-    address forgotten that a command wrote down.
+    """The tests' database as an operator's own database. Afterwards its key is restored, and the base address
+    stored by a command removed.
     """
     before = stored(database_url)
     yield database_url
@@ -159,7 +161,7 @@ def test_the_file_is_on_disk_before_the_database_forgets(
 ) -> None:
     store(url, OLD)
     disk = Disk(monkeypatch)
-    with psycopg.connect(url) as connection:  # whose end is the commit
+    with psycopg.connect(url) as connection:  # leaving it commits
         move_to_file(connection, tmp_path)
         assert disk.renamed == [key_file(tmp_path)]
         assert disk.unsynced == []

@@ -1,4 +1,6 @@
-"""A new secret key: while both keys are known everything can be read, and afterwards without the former."""
+"""A new secret key: while both keys are configured everything can be read, and afterwards also without the
+old key.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def filled(
     make_key: Callable[..., str],
     connection: psycopg.Connection,
 ) -> Iterator[None]:
-    """A secret in each column, encrypted with the former key."""
+    """A secret in each column, encrypted with the old key."""
     key, user = derive_key(FORMER), accounts.member(space_id)
     connection.execute("DELETE FROM sso_providers WHERE name = 'p'")
     provider = SsoProvider("p", "https://p.example", "c", None, ProviderSettings("P", ("example.com",)))
@@ -76,7 +78,7 @@ def filled(
 
 
 def read_sealed(connection: psycopg.Connection) -> Sealed:
-    """Every encrypted value with what it is bound to, by table and column."""
+    """Return every encrypted value with the row it is bound to, by table and column."""
     return {
         (one.table, one.column): [
             (value, one.bind(*row))

@@ -1,4 +1,4 @@
-"""Spaces and API keys, as domain functions on a real database."""
+"""Spaces and API keys: domain functions on a real database."""
 
 from __future__ import annotations
 

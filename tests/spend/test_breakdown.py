@@ -1,4 +1,4 @@
-"""Rows of several levels on one day: every cent once, and what is not broken down."""
+"""Rows of several levels on one day: every cent counts once, and the rest is shown as not broken down."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def broken_down(*rows: LedgerRow) -> list[tuple[tuple[str, ...], str, int, bool]
 
 
 def test_it_works() -> None:
-    """An account of 100; campaigns of 60 and 30; of the first, ads of 25 and 20."""
+    """An account of 100; campaigns of 60 and 30; in the first one, ads of 25 and 20."""
     assert broken_down(
         row(100, "a"), row(60, "a", "1"), row(30, "a", "2"),
         row(25, "a", "1", "s", "x"), row(20, "a", "1", "s", "y"),
@@ -73,7 +73,7 @@ def test_an_ad_is_the_same_ad_with_and_without_its_ad_set() -> None:
 
 
 def test_ad_sets_and_ads_without_them_are_the_same_money() -> None:
-    """The ads count as the finer report; what the ad sets have beyond them is left over."""
+    """The ads count as the finer report; the excess of the ad sets is left over."""
     ads = [row(25, "a", "1", "", "x"), row(20, "a", "1", "", "y")]
     sets = [row(30, "a", "1", "s"), row(20, "a", "1", "t")]
     assert broken_down(*ads, *sets) == [
@@ -88,7 +88,7 @@ def test_days_platforms_and_currencies_are_apart() -> None:
 
 
 def test_random_ledgers_equal_the_model() -> None:
-    """To the millionth, in every figure, whatever the order of the rows."""
+    """They are equal to the millionth, in every figure, for any order of the rows."""
     for seed in range(LEDGERS):
         rng = random.Random(seed)
         rows = random_rows(rng)

@@ -1,6 +1,6 @@
-"""Exports of every platform, as they are really written: each platform in each of its languages,
-with any separator, encoding, way to write numbers and days, and rows of totals above, below or
-between. What is read is compared with what was written, to the cent.
+"""Every platform's exports as they are really written: in each of the platform's languages, with any
+separator, encoding, format of numbers and days, and with total rows above, below or between. The imported
+rows are compared with the written ones, to the cent.
 
 HEADWATER_PLATFORM_EXPORTS makes the run longer.
 """
@@ -30,8 +30,8 @@ HEADERS = {
     tuple(line.split(": ", 1)[0].split()): line.split(": ", 1)[1].split("|")
     for line in FILE.read_text(encoding="utf-8").splitlines()
 }
-"""By platform and language, the header of an export: a day, a campaign's name and id, an ad set and
-an ad, an amount, impressions and clicks, and what else is known of it.
+"""By platform and language, the header of an export: a day, a campaign's name and id, an ad set and an ad, an
+amount, impressions and clicks, and then further columns.
 """
 TOTALS = (
     "Total: Account", "Total : compte", "Total", "Gesamt: Konto", "Gesamtsumme", "Total général",
@@ -41,7 +41,7 @@ NUMBERS_AS = {
     "1,234.50": ",.", "1.234,50": ".,", "1 234,50": "\u00a0,", "1\u202f234,50": "\u202f,",
     "1'234.50": "'.", "1234.50": "\0.", "1234,50": "\0,",
 }  # fmt: skip
-"""By an example, what groups thousands (a zero is nothing), and the decimal sign."""
+"""For each example, the thousands separator (NUL means none) and the decimal sign."""
 DAYS_AS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d %b %Y", "%b %d, %Y",
            "%Y-%m-%d 00:00:00")  # fmt: skip
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
@@ -49,14 +49,14 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 
 @dataclass(frozen=True)
 class Written:
-    """A file and what it says."""
+    """A file and its expected rows."""
 
     content: bytes
     rows: list[SpendRow]
 
 
 def some_rows(dice: Random, platform: str) -> list[SpendRow]:
-    """Rows at one level of the account, some of them ads without an ad set."""
+    """Return rows at one level of the account, some of them ads without an ad set."""
     level = dice.choice(("campaign", "adset", "ad", "loose ad"))
     first = date(2026, 5, dice.randrange(13, 20))
     return [
@@ -74,7 +74,7 @@ def some_rows(dice: Random, platform: str) -> list[SpendRow]:
 
 @dataclass(frozen=True)
 class Style:
-    """The way in which one file is written."""
+    """The format of one file."""
 
     day: str
     groups: str
@@ -112,8 +112,8 @@ def write_export(dice: Random, platform: str, language: str) -> Written:
 
 
 def total_cells(dice: Random, style: Style, rows: list[SpendRow]) -> list[str]:
-    """A row of totals: with a label as its day or its campaign, or without names and with the days
-    of all rows.
+    """Return a total row: with a label as its day or its campaign, or without names and with the days of all
+    rows.
     """
     label, nothing = dice.choice(TOTALS), dice.choice(("", "--", " --"))
     days = style.days(rows[0].date, rows[-1].date)
@@ -123,7 +123,7 @@ def total_cells(dice: Random, style: Style, rows: list[SpendRow]) -> list[str]:
 
 
 def write_table(dice: Random, platform: str, lines: list[list[str]]) -> str:
-    """The whole text of a file, with the lines that its platform has above and below the table."""
+    """Return the whole text of a file, with its platform's lines above and below the table."""
     text = io.StringIO()
     delimiter = dice.choice(",;\t|")
     before = dice.choice(BEFORE.get(platform, ("", "\n", f"sep={delimiter}\r\n")))
@@ -139,7 +139,7 @@ BEFORE = {
     "google": ("", 'Campaign report\n"May 1, 2026 - May 31, 2026"\n', "\nReport\n"),
     "microsoft": ("", '"Report Name: spend"\n"Report Aggregation: Daily"\n"Rows: 2"\n\n'),
 }
-"""What a platform may write above its table."""
+"""Lines that a platform may write above its table."""
 
 
 def key(row: SpendRow) -> tuple[object, ...]:

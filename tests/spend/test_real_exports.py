@@ -1,5 +1,5 @@
-"""Exports as platforms and spreadsheets really write them: other languages, encodings and ways to
-write numbers and days, totals and notes, and rows that the ledger has no place for.
+"""Exports as platforms and spreadsheets really write them: other languages, encodings and formats of numbers
+and days, totals and notes, and rows that the ledger can't store.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tests.support.importing import Importer
 
 FILES = Path(__file__).parents[1] / "data" / "exports"
 HEADERS = dict(line.split(": ") for line in (FILES / "meta_headers.txt").read_text().splitlines())
-"""Of Meta's exports, by language."""
+"""The headers of Meta's exports, by language."""
 OWN = "date,platform,campaign_id,amount,currency,impressions\n{}"
 
 
 class Interruption(Exception):
-    """What ends an import in the middle."""
+    """Interrupts an import in the middle."""
 
 
 def ledger(stage: Stage) -> list[tuple[Any, ...]]:
@@ -126,7 +126,7 @@ def slashed(days: list[str]) -> str:
 
 
 def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> None:
-    """The whole file tells, or whoever imports it."""
+    """The whole file decides, or else the user who imports it."""
     first = [f"{n % 12 + 1:02}/05/2026" for n in range(140)]
     assert reading(importer, slashed([*first, "13/05/2026"])).notation.dates == "dmy"
     assert reading(importer, slashed([*first, "05/13/2026"])).notation.dates == "mdy"
@@ -198,7 +198,7 @@ BROKEN_DOWN = {
 
 @pytest.mark.parametrize("parts", BROKEN_DOWN)
 def test_rows_that_the_ledger_has_no_place_for(importer: Importer, parts: str) -> None:
-    """Of rows of one key only the last would count, and the rest be lost without a word."""
+    """Of several rows with one key only the last would count, and the others would be silently lost."""
     said = importer.refused("spend", write(importer, BROKEN_DOWN[parts]))
     assert f"rows of one day and place differ by {parts}, which is not stored" in said
 
@@ -211,7 +211,9 @@ def test_rows_of_several_days(importer: Importer) -> None:
 
 
 def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
-    """With another amount it is of something else, by hours in whatever language, say."""
+    """Rows of one key with different amounts are a finer breakdown, for instance by hour in some language,
+    and are refused.
+    """
     row = "2026-05-13,1,5,7\n"
     text = f"Day,Campaign ID,Amount spent (EUR),Stunde\n{row}2026-05-13,1,5,8\n"
     importer.run("spend", write(importer, text))
@@ -224,7 +226,7 @@ def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
 
 
 def exported(dice: Random) -> str:
-    """A table with rows of one key again and again, of which the last counts."""
+    """Return a table that repeats the rows of some keys; the last row of a key counts."""
     rows = (
         f"2026-05-{dice.randrange(1, 4):02},x,{dice.randrange(3)},{dice.randrange(10**5) / 100},"
         f"EUR,{dice.randrange(99)}\n"
@@ -236,7 +238,7 @@ def exported(dice: Random) -> str:
 def test_ended_anywhere_the_ledger_is_that_of_one_run(
     importer: Importer, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ended before a commit or after one, as often as you like, and then run to the end."""
+    """The import is interrupted before a commit or after one, several times, and then run to the end."""
     monkeypatch.setitem(KINDS, "spend", replace(KINDS["spend"], chunk=2))
     for seed in range(int(os.environ.get("HEADWATER_INTERRUPTED_IMPORTS", "3"))):
         dice = Random(seed)
@@ -278,7 +280,7 @@ def test_killed(importer: Importer, stage: Stage, point: str) -> None:
 
 
 def test_a_connection_that_is_cut(importer: Importer, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was committed stays, and the next run goes on after it."""
+    """Committed rows stay, and the next run continues after them."""
     monkeypatch.setitem(KINDS, "spend", replace(KINDS["spend"], chunk=1))
     rows = "".join(f"2026-05-{day:02},x,1,{day},EUR,1\n" for day in range(1, 5))
     file = write(importer, OWN.format(rows))

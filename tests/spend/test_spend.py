@@ -1,6 +1,6 @@
-"""PUT, GET and DELETE /spend: what the ledger keeps of several reports.
+"""PUT, GET and DELETE /spend: the rows that the ledger keeps of several reports.
 
-`HEADWATER_LEDGERS=10000` tries so many orders of reports.
+`HEADWATER_LEDGERS=10000` tries this many orders of reports.
 """
 
 from __future__ import annotations
@@ -202,14 +202,14 @@ def ledger(database_url: str, space_id: int) -> Iterator[Ledger]:
 
 @dataclass
 class Ledger:
-    """The ledger of a Space without a server before it."""
+    """The ledger of a Space, used without a server."""
 
     runner: asyncio.Runner
     connection: AsyncConnection
     space_id: int
 
     def after(self, reports: Sequence[SpendReport]) -> list[tuple[Any, ...]]:
-        """The rows that some reports leave, one after the other."""
+        """Return the rows after storing some reports one after another."""
 
         async def run() -> list[tuple[Any, ...]]:
             async with self.connection.transaction(force_rollback=True):

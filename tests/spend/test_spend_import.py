@@ -1,4 +1,4 @@
-"""`headwater import spend`: whose export a file is, and what of it goes into the ledger."""
+"""`headwater import spend`: which platform's export a file is, and the rows it puts into the ledger."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_lines_before_the_header_and_other_encodings(importer: Importer, stage: 
     ids=["google", "meta", "tiktok", "linkedin", "microsoft", "ga4", "dbt", "own"],
 )  # fmt: skip
 def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name: str) -> None:
-    """Also with columns that are nobody's among them."""
+    """Unknown columns may be among them."""
     separator = "\t" if name == "linkedin" else ","
     lines = (line.split(separator) for line in text.splitlines())
     header = next(cells for cells in lines if len(cells) > 5)
@@ -116,7 +116,7 @@ def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name
 
 
 WRITTEN_IN_TESTS = {"pinterest", "snapchat", "reddit", "x"}
-"""Formats of which test_platform_exports.py writes files."""
+"""Formats that test_platform_exports.py writes files in."""
 
 
 def test_every_format_is_tested() -> None:
@@ -164,7 +164,7 @@ def test_a_dry_run_stores_nothing_and_names_what_is_refused(importer: Importer, 
 
 
 def test_lines_of_json(importer: Importer, stage: Stage) -> None:
-    """Also with a number first, where a CSV file may have the word for a total."""
+    """A number may come first, where a CSV file may have the word for a total."""
     row = {"amount": 1.5, "date": "2026-05-13", "platform": "x", "currency": "EUR"}
     rows = row, {**row, "amount": "2.5"}, {**row, "date": "2026-05-14"}
     importer.run("spend", importer.write("spend.ndjson", *rows))

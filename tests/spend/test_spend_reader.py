@@ -1,5 +1,5 @@
-"""Large tables of spend, read quickly: a row is what the steps of all rows make of it, or left to
-them.
+"""The quick reader for large tables of spend: it returns the same line as the general steps, or leaves the
+row to them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def by_all_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLin
 
 def random_rows(rng: random.Random, columns: list[str], decimals: str) -> Iterator[FileRow]:
     for number in range(1, 200):
-        # Most cells are the first of their kind, so that most rows break no rule or just one.
+        # Most cells use the first value of their kind, so that most rows break no rule or just one.
         cells = {
             name: CELLS[name][0].replace(".", "," if decimals == "comma" else ".")
             if rng.random() < 0.8
@@ -58,7 +58,7 @@ def random_rows(rng: random.Random, columns: list[str], decimals: str) -> Iterat
 
 
 def comparable(line: SpendLine) -> list[Any]:
-    """The cells of a line, its figures as numbers."""
+    """Return the cells of a line, its figures as numbers."""
     cells = line.text.split("\t")
     figures = [None if cell == r"\N" else Decimal(cell) for cell in cells[-6:-1]]
     return [*cells[:-6], *figures, cells[-1], line.prefix.platform, line.prefix.names]

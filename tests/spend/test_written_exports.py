@@ -1,5 +1,5 @@
-"""The same spend, written down as spreadsheets and platforms may: in any language, encoding and
-notation, with any separator, with lines before the header and totals below, is read as the same.
+"""The same spend, written in the various ways of spreadsheets and platforms, is read as the same rows: in any
+language, encoding and notation, with any separator, with lines before the header and totals below.
 
 HEADWATER_WRITTEN_EXPORTS makes the run longer.
 """
@@ -30,15 +30,15 @@ NUMBERS_AS = {
     "1,234.50": ",.", "1.234,50": ".,", "1 234,50": "\u00a0,", "1'234.50": "'.", "1234.50": " .",
     "1234,50": " ,",
 }  # fmt: skip
-"""By an example, what parts thousands, a blank being nothing, and decimals."""
+"""For each example, the thousands separator (a blank means none) and the decimal sign."""
 DAYS_AS = ("%Y-%m-%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
 
 Row = tuple[date, str, str, str, Decimal, int, int]
 
 
 def some_rows(dice: Random) -> list[Row]:
-    """Some days' spend, one of them after the twelfth, so that the month is told from the day; one
-    amount and one count in thousands.
+    """Return some days' spend. One day is after the twelfth, so that month and day can be distinguished, and
+    an amount and a count may be in the thousands.
     """
     days = [date(2026, 5, dice.randrange(1, 28)) for _ in range(dice.randrange(1, 6))]
     large = dice.choice((1, 1000))

@@ -1,4 +1,4 @@
-"""POST to the tracker's endpoint: what browsers report, from whom it is taken, what is stored."""
+"""POST to the tracker's endpoint: reports of browsers, the accepted origins, and the stored rows."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ class TestLimits:
         answers = [site.report(page(), page(), page(url="x")) for _ in range(4)]
         statuses = [answer.status_code for answer in answers]
         if len({answer.headers["x-ratelimit-reset"] for answer in answers}) == 1:
-            assert statuses == [202] * 4  # the factor of the tests' server is 1000
+            assert statuses == [202] * 4  # the test server multiplies limits by 1000
         assert answers[0].headers["x-ratelimit-limit"] == "10000"
         used = int(answers[0].headers["x-ratelimit-limit"])
         assert used - int(answers[0].headers["x-ratelimit-remaining"]) == 2

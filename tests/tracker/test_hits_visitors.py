@@ -12,12 +12,12 @@ from tests.support.sites import CHROME, GOOGLEBOT, Site, event, identify, page
 
 class TestTheToken:
     def cookie(self, site: Site, **headers: str) -> tuple[str, str | None]:
-        """The token in force and the cookie set, for a page on www.shop.co.uk."""
+        """Return the token in force and the cookie set, for a page on www.shop.co.uk."""
         origin = headers.get("origin", "https://www.shop.co.uk")
         site.connection.execute("UPDATE sites SET origins = %s WHERE id = %s", ([origin], site.id))
         site.connection.execute("NOTIFY headwater_access")
         response = site.report(page(), headers={"origin": origin, **headers})
-        for _ in range(200):  # until the process has heard of the new origins
+        for _ in range(200):  # until the process knows the new origins
             if response.status_code != 403:
                 break
             response = site.report(page(), headers={"origin": origin, **headers})

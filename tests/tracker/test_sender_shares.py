@@ -1,5 +1,5 @@
-"""What one sender of reports may use up: a share of the Space's minute, and nothing by what is
-refused.
+"""How much one sender of reports may use: a share of the Space's limit per minute. Refused items use up
+nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.sites import BROWSER, Site, page
 
 
 def report(site: Site, sender: str, items: list[Any]) -> httpx.Response:
-    """A report from another address of this machine."""
+    """Send a report from another address of this machine."""
     transport = httpx.HTTPTransport(local_address=sender)
     body = json.dumps({"site": site.key, "items": items, "token": "tok-1"})
     with httpx.Client(transport=transport, timeout=20) as client:
@@ -28,7 +28,7 @@ def report(site: Site, sender: str, items: list[Any]) -> httpx.Response:
 def test_it_works(site: Site) -> None:
     site.connection.execute(
         "UPDATE space_limits SET per_minute = 1 WHERE space_id = %s AND bucket = 'hits'", (site.space_id,)
-    )  # a thousand, by the factor of the tests' server
+    )  # a thousand: the test server multiplies limits by 1000
     bad = [page(url="x")] * MAX_ITEMS
     answers = [report(site, "127.0.0.2", bad) for _ in range(7)]
     assert {answer.status_code for answer in answers} == {422, 429}

@@ -1,4 +1,4 @@
-"""The tracker's script as it is served: small, kept by browsers, loaded by pages of any origin."""
+"""The tracker script as served: small, cached by browsers, loadable from any origin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BYTES = 5632
 
 @pytest.fixture(scope="module")
 def renamed(database_url: str) -> Iterator[Running]:
-    """A Headwater whose tracker goes by other names."""
+    """A Headwater whose tracker uses other paths."""
     settings = Settings(tracker_script="/assets/app.js", tracker_endpoint="/collect")
     running = run_application(settings, database_url)
     yield running

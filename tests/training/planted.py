@@ -1,4 +1,4 @@
-"""Journeys drawn from a known chain, so that the weights of sources are known."""
+"""Journeys drawn from a known Markov chain, so that the true weights of sources are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCES = (1, 2, 3, 4)
 CONVERTED, LOST = "converted", "lost"
 Step = int | str
 
-# From a source (0 is the start) to the next, with the chance of each.
+# From a source (0 is the start) to the next step, with its probability.
 CHAIN: dict[int, dict[Step, float]] = {
     0: {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1},
     1: {1: 0.1, 2: 0.3, 3: 0.1, CONVERTED: 0.1, LOST: 0.4},
@@ -22,7 +22,7 @@ CHAIN: dict[int, dict[Step, float]] = {
 
 
 def drawn(dice: Random, contacts: int) -> list[Journey]:
-    """Journeys of contacts; one contact in four has two."""
+    """Return journeys of contacts; one contact in four has two."""
     journeys: list[Journey] = []
     for contact_id in range(contacts):
         for _ in range(1 + (dice.random() < 0.25)):
@@ -40,14 +40,14 @@ def _next(dice: Random, at: int) -> Step:
 
 
 def markov_truth() -> dict[int, float]:
-    """The weight of every source: each is taken out in turn, and leads to nowhere."""
+    """Return the true weight of every source: each is removed in turn, so that it leads nowhere."""
     whole = _conversion(without=None)
     effects = {source: 1 - _conversion(without=source) / whole for source in SOURCES}
     return {source: effect / sum(effects.values()) for source, effect in effects.items()}
 
 
 def _conversion(without: int | None) -> float:
-    """The chance to convert, by going through the chain step after step."""
+    """Return the probability of converting, by following the chain step by step."""
     converted, there = 0.0, {0: 1.0}
     for _ in range(400):
         moved: dict[int, float] = defaultdict(float)
@@ -62,7 +62,7 @@ def _conversion(without: int | None) -> float:
 
 
 def shapley_truth() -> dict[int, float]:
-    """The weight of every source: of each conversion an equal part to its distinct sources."""
+    """Return the true weight of every source: each conversion is split equally among its distinct sources."""
     weights: dict[int, float] = defaultdict(float)
     there: dict[tuple[int, frozenset[int]], float] = {(0, frozenset()): 1.0}
     for _ in range(400):

@@ -1,5 +1,5 @@
-"""Markov's removal effects and Shapley's values against their definitions, and intervals against
-effects that are planted. Long forms by HEADWATER_TRAINING_SETS and HEADWATER_TRAINING_RUNS.
+"""Markov removal effects and Shapley values compared with their definitions, and intervals compared with
+planted effects. HEADWATER_TRAINING_SETS and HEADWATER_TRAINING_RUNS make the run longer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_it_works() -> None:
 
 
 def test_removal_effects_are_those_of_the_definition() -> None:
-    """Take a source out, so that whoever comes to it is lost, and solve the chain anew."""
+    """Remove a source, so that everyone who reaches it is lost, and solve the chain again."""
     dice = Random(1)
     for _ in range(SETS):
         journeys = some_journeys(dice)
@@ -71,7 +71,7 @@ def test_removal_effects_are_those_of_the_definition() -> None:
 
 
 def test_shapley_values_are_those_of_the_definition() -> None:
-    """What a source adds to the conversions without others, over all orders of the sources."""
+    """The conversions that a source adds to those without it, over all orders of the sources."""
     dice = Random(2)
     for _ in range(SETS):
         sets = [frozenset(each.source_ids) for each in some_journeys(dice) if each.converted]
@@ -102,7 +102,9 @@ def test_weights_add_up_to_one_exactly() -> None:
 
 
 def test_intervals_hold_what_is_planted() -> None:
-    """Of many runs about 95 % of intervals do; in the long form 93 to 97 % for every source."""
+    """In many runs, about 95 % of intervals contain the true weight; in a long run 93 to 97 % for every
+    source.
+    """
     truth = {MARKOV: markov_truth(), SHAPLEY: shapley_truth()}
     held = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
     for run in range(RUNS):
@@ -125,7 +127,7 @@ def test_an_interval_is_the_same_again() -> None:
 
 
 def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]]:
-    """The chance of each next step after each."""
+    """Return the probability of each next step, for every step."""
     counts: dict[object, dict[object, int]] = {}
     for each in journeys:
         steps = ["start", *each.source_ids, "conversion" if each.converted else "null"]
@@ -139,8 +141,8 @@ def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]
 
 
 def conversion_of(chain: dict[object, dict[object, Fraction]], without: int | None) -> Fraction:
-    """The chance to convert from the start, without a source: one state after another is left out
-    of the chain, and the ways through it are joined.
+    """Return the probability of converting from the start without a source: states are eliminated one after
+    another, and the paths through them joined.
     """
     left = {step: dict(following) for step, following in chain.items() if step != without}
     for step in [each for each in left if each != "start"]:

@@ -1,4 +1,4 @@
-"""`headwater model`: snapshots of weights from a Space's journeys."""
+"""`headwater model`: trained weights from a Space's journeys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Credit by sources, in every answer that has credit: `markov` by a trained model, `shapley_distinct` without
-one.
+"""Credit by sources, in every answer that has credit: `markov` uses a trained model, `shapley_distinct` needs
+none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ LACKING = (
 
 @pytest.fixture
 def event_id(stage: Stage) -> int:
-    """A purchase of 100 after four touchpoints, and one that no source with a weight led to."""
+    """A purchase of 100 after four touchpoints; the Space has another purchase, after no source with a
+    weight.
+    """
     contact_id, other = stage.contact(), stage.contact()
     for number, source in enumerate(PATH):
         stage.touchpoint(contact_id, source, occurred_at=NOON - (4 - number) * DAY)
@@ -96,7 +98,7 @@ def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
 
 
 def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: int) -> None:
-    """So that what was answered by one can be had again, also beside other models."""
+    """So an earlier answer can be reproduced, also next to other models."""
     trained(stage)
     before = report(api)
     trained(stage, "June", weights={"sms": 1, "email": 1})

@@ -1,4 +1,4 @@
-"""`/trained-models`: made, listed, shown with their weights, and one of them chosen."""
+"""`/trained-models`: created, listed, shown with their weights, and selected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUYERS = 30
 
 @pytest.fixture
 def buyers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """As many buyers as it takes here, by three paths, and some who were lost."""
+    """A Space with just enough buyers for a training run, on three paths, and some lost visitors."""
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
     for number in range(BUYERS):
         contact_id = stage.contact()
@@ -66,7 +66,7 @@ def test_it_works(api: Api) -> None:
 
 @pytest.mark.usefixtures("buyers")
 def test_a_report_over_a_models_events_has_its_shapley_values(api: Api) -> None:
-    """Each conversion shared equally by its distinct sources is the value of the game, exactly."""
+    """Splitting each conversion equally among its distinct sources gives exactly the Shapley value."""
     made = make(api)
     values = {
         each["source"]: each["weight"] * made["conversions"]
@@ -83,7 +83,7 @@ def test_a_report_over_a_models_events_has_its_shapley_values(api: Api) -> None:
 
 @pytest.mark.usefixtures("buyers")
 def test_another_is_chosen(api: Api) -> None:
-    """The first is current, and stays it until another is to be."""
+    """The first is current until another is selected."""
     first, second = make(api), make(api, name="narrow", attribution_window=1)
     assert (first["current"], second["current"]) == (True, False)
     assert credited_by(api) == "May"
@@ -105,7 +105,9 @@ def credited_by(api: Api) -> str:
 
 
 def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) -> None:
-    """Made of just enough, it is gone by and cited after one was deleted; another is refused."""
+    """A model trained on just enough conversions is still used and cited after one was deleted; another
+    training run is refused.
+    """
     made = make(api)
     asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
     before = api.get("/reports", params=asked).json()
@@ -123,7 +125,8 @@ def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage
         after = api.get("/reports", params={**asked, **more}).json()
         assert after["trained_model"] == before["trained_model"]
         assert after["trained_model"]["digest"] == made["digest"]
-    # Of more days there are enough again: what cites the former trained model still has the former weights.
+    # A longer period has enough conversions again. Reports that cite the earlier model still have its
+    # weights.
     buyers.event(buyers.contact(), amount=1)
     late = buyers.contact()
     buyers.touchpoint(late, "direct", occurred_at=NOON)
