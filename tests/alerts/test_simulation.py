@@ -19,7 +19,7 @@ MONTHS = int(os.environ.get("HEADWATER_ALERT_MONTHS", "0"))
 FEW_MONTHS, FEW_SIZES = 3, (40, 600, 20_000)
 ROUNDS = 10
 MOST_FALSE = 1.0
-"""Alerts in an ordinary month of a Space."""
+"""The average number of alerts allowed in an ordinary month of a Space."""
 LEAST_TOLD = 38 / 40
 
 

@@ -37,8 +37,8 @@ PRESENT = frozenset({
     "list_events:order", "months", "new_customers", "orders", "reasons", "refunds",
     "several_models", "share", "touch_dates", "touched", "touches_to_conversion", "weekday",
 })  # fmt: skip
-"""The needed abilities that the server has. If a question is answered although its ability is missing here,
-its test fails: then add the ability.
+"""The abilities that questions need and the server has. If a question is answered although its ability is
+missing here, its test fails: then add the ability.
 """
 
 
@@ -66,7 +66,7 @@ class Question:
 
     @property
     def lacks(self) -> frozenset[str]:
-        """Return the needed abilities that are still missing."""
+        """Return the abilities that the question needs and the server lacks."""
         return self.needs - PRESENT
 
 

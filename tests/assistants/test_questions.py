@@ -1,7 +1,8 @@
 """Marketers' questions, in their words: each gets the right answer from at most three tool calls with at most
 6,000 tokens.
 
-A question that needs a missing ability has to fail, so that it is enabled once the ability exists.
+A question that needs a missing ability must fail. Its test fails once the ability exists, as a reminder to
+enable the question.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: l
 
 
 def pixel(shop: Shop, token: str | None, calls: str) -> str:
-    """Return the address of a checkout page with the pixel in its frame."""
+    """Return a checkout page with the pixel in its frame."""
     hub = f"http://hw.shop.example:{shop.hub_port}/t"
     code = PIXEL.replace("https://hw.shop.example/t", hub).replace("trk_pk_…", shop.site.key)
     stand_in = (

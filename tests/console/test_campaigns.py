@@ -1,5 +1,5 @@
 """The campaigns page: spend next to the revenue it brought. Every cent of the ledger is in a row or in the
-line for the remaining spend, and every figure of events links to them.
+line for the remaining spend, and every figure of events links to its events.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from tests.models.attribution import Touch, weights
 
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
 TRAINED_MODEL = dict.fromkeys(SOME_SOURCES, Fraction(1))
-"""Every source has a weight here, because weights depend on the trained model."""
+"""Every source has a weight here, because the sources with a weight depend on the trained model."""
 MIDNIGHT = datetime(2026, 5, 13, tzinfo=UTC)
 DAY = 86_400
 AGES = sorted({days * DAY + nudge for days in WINDOWS for nudge in (-1, 0, 1) if days or nudge >= 0})

@@ -151,7 +151,7 @@ class Court:
 
     def judge_random(self, seconds: float, faults: Mapping[str, Plant], rare: Collection[str] = ()) -> None:
         """Judge random histories, in an ordinary run for at most `seconds`. Raises Different if an answer
-        disagrees with the model, and AssertionError if no answer reveals a planted fault. An ordinary run
+        disagrees with the model, and AssertionError if a planted fault changes no answer. An ordinary run
         looks for the first fault that is not `rare`, in few histories; a long run looks for all faults.
         """
         if HISTORIES:

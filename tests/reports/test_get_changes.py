@@ -137,8 +137,8 @@ def undo(database_url: str, space_id: int, contact_id: int) -> None:
 
 
 def test_another_trained_model(api: Api, shop: Stage) -> None:
-    """Changes of events use the later trained model; the effect of the new trained model is the difference
-    between both.
+    """Changes of events are credited by the later trained model. The trained model's own effect is the
+    difference between both models.
     """
     by_trained_model = {"attribution_model": "markov"}
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))

@@ -66,7 +66,7 @@ def test_the_signer_s_clock(site: Site) -> None:
     with pytest.raises(WrongClock) as refused:
         accept_item(raw, browser(BrowserReport(token="t")), SITE, NOW)
     assert describe_fault(raw, refused.value) == (RefusalReason.CLOCK, "identify.signature")
-    # Without a checked signature the clock is no finding.
+    # If the signature can't be checked, the refusal isn't about the clock.
     assert site.report(item).status_code == 422
     wait_for(site, "invalid", "identify.signature")
 
@@ -94,7 +94,7 @@ def run(database_url: str, act: Any) -> None:
 
 
 def test_once_a_minute(site: Site, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By one process, or by several: another process may have recorded it."""
+    """This limit covers all processes together: another process may have recorded the refusal."""
 
     async def act(notes: RefusalNotes) -> None:
         for detail in ("https://a.example", "https://b.example"):

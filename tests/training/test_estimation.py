@@ -71,7 +71,9 @@ def test_removal_effects_are_those_of_the_definition() -> None:
 
 
 def test_shapley_values_are_those_of_the_definition() -> None:
-    """The conversions that a source adds to those without it, over all orders of the sources."""
+    """The value of a source is the average number of conversions that it adds, over all orders of the
+    sources.
+    """
     dice = Random(2)
     for _ in range(SETS):
         sets = [frozenset(each.source_ids) for each in some_journeys(dice) if each.converted]

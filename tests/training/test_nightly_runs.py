@@ -100,7 +100,7 @@ class AutomaticSpace:
 
 @pytest.fixture
 def planted(connection: psycopg.Connection, database_url: str) -> AutomaticSpace:
-    """A Space with one order less than training needs, all of them in both periods of the tests."""
+    """A Space with one order fewer than training needs, all of them in both periods of the tests."""
     space = AutomaticSpace(make_stage(connection), database_url)
     space.plant_orders(FEWEST_CONVERSIONS - 1, STARTED - timedelta(days=5))
     return space
