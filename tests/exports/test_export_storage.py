@@ -27,7 +27,7 @@ FOLDER = "file://" + "/x/y"
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """The address of an S3-compatible server with the bucket `files`."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import, for every test process
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()

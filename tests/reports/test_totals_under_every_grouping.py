@@ -39,7 +39,7 @@ FIGURES = (
     "spend", "credited_revenue", "credited_conversions", "new_customers", "new_customer_revenue",
     "roas", "cpa", "cac", "contribution",
 )  # fmt: skip
-START = datetime(2026, 3, 1)  # noqa: DTZ001 - on the Space's clock
+START = datetime(2026, 3, 1)  # noqa: DTZ001 - in the Space's zone
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ pytestmark = pytest.mark.usefixtures("stage")
 
 def question(group: Group | None, model: str = "linear", window: int = 30) -> ReportQuery:
     return ReportQuery(
-        START, datetime(2026, 5, 31, 23, 59, 59),  # noqa: DTZ001 - likewise
+        START, datetime(2026, 5, 31, 23, 59, 59),  # noqa: DTZ001 - in the Space's zone
         MEASURES, () if group is None else (group,), (model,), window,
     )  # fmt: skip
 

@@ -184,7 +184,7 @@ def test_the_script_behind_the_tag(pages: Pages, read: Callable[..., PageProbe])
 )
 def test_addresses_that_need_no_request(source: str, page_url: str, state: ScriptState) -> None:
     target = ProbeTarget(page_url, CLICK, OWN, "/t")
-    probe = probing._Probing(None, target)  # type: ignore[arg-type] # it asks nobody
+    probe = probing._Probing(None, target)  # type: ignore[arg-type] # no request is sent
     assert asyncio.run(probe._script(source, page_url)) == (state, "")
 
 
