@@ -1,4 +1,4 @@
-"""A Space whose deliveries are sent to a platform of the tests' own."""
+"""A Space whose deliveries go to a fake platform."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from tests.support.fake_platform import FakePlatform
 
 @pytest.fixture
 def platform() -> Iterator[FakePlatform]:
-    """A platform that takes everything unless it is told otherwise."""
+    """A platform that accepts everything unless scripted otherwise."""
     with FakePlatform() as platform:
         yield platform
 
 
 @pytest.fixture
 def sending(connection: psycopg.Connection, database_url: str, platform: FakePlatform) -> Iterator[Sending]:
-    """A Space whose destinations are at that platform; nothing of it is due afterwards."""
-    # What another test has left waiting is not this one's.
+    """A Space whose destinations use the fake platform. Destinations are removed at the end, so nothing stays
+    due.
+    """
+    # Don't send deliveries that other tests left waiting.
     connection.execute("UPDATE destinations SET status = 'removed'")
     sending = Sending(factories.make_stage(connection), database_url, urls={"meta": platform.url})
     yield sending

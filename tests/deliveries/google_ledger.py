@@ -1,4 +1,4 @@
-"""A pretend Google with its own ledger, and a shop whose orders change."""
+"""A fake Google with its own ledger, and a shop whose orders change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HALF_HOUR, DAY = 1801, 86_400
 
 @dataclass
 class GoogleLedger:
-    """Counts what it processes, by transaction; it refuses the sales and corrections it is told to."""
+    """Record amounts by transaction id, and refuse the sales and corrections that `refuse` selects."""
 
     amounts: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
     requests: list[list[dict[str, Any]]] = field(default_factory=list[list[dict[str, Any]]])
@@ -97,7 +97,7 @@ class Shop:
         return event
 
     def refund(self, order: int, amount: str) -> int:
-        """As the pipeline stores it."""
+        """Store a refund and queue its corrections, like the pipeline."""
         connection, space_id = self.sending.connection, self.sending.space_id
         row = connection.execute(
             "SELECT contact_id, order_name FROM events WHERE space_id = %s AND id = %s", (space_id, order)
@@ -124,7 +124,7 @@ class Shop:
         asyncio.run(run())
 
     def settle(self, rounds: int = 1) -> None:
-        """Send, and let Google process."""
+        """Send due deliveries and let Google process them."""
         for _ in range(rounds):
             self.sending.run()
             self.sending.advance(HALF_HOUR)

@@ -1,4 +1,4 @@
-"""A pretend Microsoft Advertising with its own ledger of offline conversions."""
+"""A fake Microsoft Advertising with its own ledger of offline conversions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tests.support.fake_platform import Answer, FakePlatform, Received, Silence,
 
 SETTINGS = '{"customer_id": "1", "account_id": "2"}'
 Key = tuple[str, str, str | None]
-"""What Microsoft tells a conversion by: its goal, time and click."""
+"""What Microsoft identifies a conversion by: goal, time and click."""
 
 
 @dataclass
 class MicrosoftLedger(GoogleLedger):
-    """Counts each key once, with the value that came first, as Microsoft does: so an order that comes under
-    another goal, time or click counts twice. An adjustment must repeat the key. Orders differ in their times.
+    """Count each key once, with its first value, like Microsoft. An order sent under another goal, time or
+    click counts twice. An adjustment must repeat the key. Each order has its own time.
     """
 
     names: dict[str, str] = field(default_factory=dict[str, str])
-    """Orders by their times."""
+    """Orders by time."""
     counted: dict[str, dict[Key, Decimal]] = field(default_factory=dict[str, dict[Key, Decimal]])
     """Values by order and key."""
     repeated: int = 0
-    """Conversions that it had already."""
+    """Conversions received again."""
 
     def __call__(self, request: Received) -> Step:
         reaction = self.react()
@@ -87,7 +87,7 @@ class MicrosoftLedger(GoogleLedger):
 
 @dataclass
 class MicrosoftShop(Shop):
-    """Its orders come from ads, each a second before the one sold last."""
+    """A shop whose orders come from ads. Each order is one second older than the order sold before it."""
 
     ledger: MicrosoftLedger
     start: datetime = field(init=False)
@@ -113,7 +113,7 @@ class MicrosoftShop(Shop):
 
 @contextmanager
 def open_microsoft(sending: Sending) -> Iterator[tuple[MicrosoftShop, MicrosoftLedger]]:
-    """A shop whose conversions Microsoft takes, while the block runs."""
+    """Yield a shop whose conversions go to a fake Microsoft."""
     sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
     sending.seconds = 0.3
     ledger = MicrosoftLedger()

@@ -1,4 +1,4 @@
-"""A small platform, and destinations and deliveries by SQL, for tests of delivery."""
+"""A small platform, with destinations and deliveries stored by SQL."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Options(AccountSettings, frozen=True):
-    """The settings of the tests' platform."""
+    """The settings of the small platform."""
 
     pixel: Annotated[str, Meta(description="The pixel's id.")] = "1"
 
 
 class SmallPlatform(Platform):
-    """A platform that matches by e-mail address and answers in the tests' own words."""
+    """A platform that matches by e-mail address and has its own error format."""
 
     name = "meta"
     title = "Test"
@@ -86,7 +86,7 @@ class SmallPlatform(Platform):
         )
 
     def classify(self, answer: EgressResponse, _: int) -> Verdict:
-        """Body before status; the words are the tests' own."""
+        """Read the body before the status."""
         try:
             body = msgspec.json.decode(answer.body)
         except msgspec.DecodeError:
@@ -117,7 +117,7 @@ PLATFORM = SmallPlatform()
 
 @dataclass
 class Clock:
-    """A clock that goes when it is told to; it begins a second after now."""
+    """A clock that only moves when a test moves it. It starts one second in the future."""
 
     at: float = field(default_factory=lambda: datetime.now(UTC).timestamp() + 1)
 
@@ -127,8 +127,8 @@ class Clock:
 
 @dataclass
 class Sending:
-    """A Space whose events are for platforms. Every Space of a test's database that has something
-    due is sent to, so deliveries are only left where a test wants them.
+    """A Space whose events go to platforms. Due deliveries of every Space in the test database are sent, so a
+    test must leave only the deliveries it needs.
     """
 
     rows: factories.Stage
@@ -139,7 +139,7 @@ class Sending:
     seconds: float = 5.0
     random: Callable[[], float] = lambda: 0.0
     key: bytes = KEY
-    """What secrets are sealed with."""
+    """The key that encrypts secrets."""
 
     @property
     def connection(self) -> psycopg.Connection:
@@ -150,7 +150,7 @@ class Sending:
         return self.rows.space_id
 
     def destination(self, **columns: Any) -> int:
-        """A destination with a token."""
+        """Store a destination with its secrets."""
         given = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
         number = self.rows._insert("destinations", given)
         secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
@@ -162,14 +162,14 @@ class Sending:
         return number
 
     def event(self, email: str | None = None, **columns: Any) -> int:
-        """An event a minute ago, by a new contact with this e-mail."""
+        """Store an event from a minute ago, by a new contact with this e-mail address."""
         contact = self.rows.contact(email=email or f"a{self._number()}@example.com")
         defaults = {"event_time": self.moment(-60), "user_agent": "UA",
                     "event_url": "https://shop.example/thanks", "amount": 5}  # fmt: skip
         return self.rows.event(contact, **{**defaults, **columns})
 
     def delivery(self, destination: int, event: int | None = None, **columns: Any) -> int:
-        """A queued delivery, of a new event unless told, that is due now."""
+        """Store a queued delivery that is due now, of a new event by default."""
         event = self.event() if event is None else event
         defaults = {"destination_id": destination, "event_id": event, "dedup_id": f"id-{event}",
                     "due_at": self.moment(), "queued_at": self.moment()}  # fmt: skip
@@ -179,11 +179,11 @@ class Sending:
         return [self.delivery(destination) for _ in range(number)]
 
     def moment(self, seconds: float = 0) -> datetime:
-        """A moment by the tests' clock."""
+        """Return the time this many seconds after the clock's time."""
         return datetime.fromtimestamp(self.clock.at + seconds, UTC)
 
     def run(self, times: int = 1, every: float = 0) -> None:
-        """Send everything that is due, several times so many seconds apart."""
+        """Send everything due, `times` times, advancing the clock by `every` seconds in between."""
 
         async def drain() -> None:
             async with self.opened() as forwarder:
@@ -195,8 +195,8 @@ class Sending:
         asyncio.run(drain())
 
     def run_until_killed(self, failpoint: int) -> None:
-        """Send in a process that is killed at the failpoint of this number, if it gets there. Its leases
-        end.
+        """Send in a process that is killed at the failpoint with this number, if it gets there. Then expire
+        its leases.
         """
         run_copy(lambda: _die_at(failpoint), self.run)
         self.connection.execute(
@@ -211,7 +211,7 @@ class Sending:
         self.clock.at += seconds
 
     def of(self, delivery: int, *columns: str) -> Any:
-        """A delivery's columns; one alone is not wrapped."""
+        """Return a delivery's columns: a tuple, or the value of a single column."""
         names = ", ".join(columns)
         row = self.connection.execute(
             f"SELECT {names} FROM deliveries WHERE space_id = %s AND id = %s", (self.space_id, delivery)
@@ -220,7 +220,7 @@ class Sending:
         return row[0] if len(columns) == 1 else row
 
     def statuses(self, destination: int) -> dict[str, int]:
-        """How many deliveries of a destination have each status."""
+        """Count the destination's deliveries by status."""
         return dict(
             self.connection.execute(
                 "SELECT status, count(*) FROM deliveries WHERE space_id = %s"
@@ -238,7 +238,7 @@ class Sending:
         return row[0] if len(columns) == 1 else row
 
     def waits(self, destination: int) -> float:
-        """Seconds, by the tests' clock, until the destination is sent to again."""
+        """Return the seconds until the destination's next call, by the test clock."""
         until: datetime = self.state(destination, "wait_until")
         return until.timestamp() - self.clock.at
 
@@ -256,7 +256,7 @@ class Sending:
 
 
 def _die_at(number: int) -> None:
-    """Let this process die at the failpoint of this number."""
+    """Kill this process at the failpoint with this number."""
     passed = itertools.count()
 
     def failpoint(_: str) -> None:
@@ -267,7 +267,7 @@ def _die_at(number: int) -> None:
 
 
 class Opened:
-    """A forwarder with its connections, while the block runs."""
+    """A context manager that opens a forwarder and its connections."""
 
     def __init__(self, sending: Sending, stopping: asyncio.Event | None) -> None:
         self._sending, self._stopping = sending, stopping
@@ -291,5 +291,5 @@ class Opened:
 
 
 def ids_sent(bodies: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The ids of the events of each call."""
+    """Return the event ids of each call."""
     return [[part["id"] for part in body["data"]] for body in bodies]

@@ -1,4 +1,4 @@
-"""Platforms that want an access token which has to be fetched first."""
+"""Platforms that need an access token from a token endpoint."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def exchanging(sending: Sending) -> Sending:
 
 
 class Tokens:
-    """Gives tokens, and takes calls with the latest of them."""
+    """Issue tokens, and accept calls that have the latest token."""
 
     def __init__(self, seconds: float = 3600) -> None:
         self.seconds, self.given = seconds, 0
@@ -65,7 +65,7 @@ def tokens(exchanging: Sending) -> Iterator[Tokens]:
 
 
 def test_it_works(exchanging: Sending, tokens: Tokens) -> None:
-    """One token serves until shortly before it ends."""
+    """One token is used until shortly before it expires."""
     destination = exchanging.destination()
     exchanging.deliveries(destination, 2)
     exchanging.run(20, 0)

@@ -1,4 +1,4 @@
-"""What is read of an event, its person and its credited click."""
+"""The conversion read from an event: its person, its amount and its credited click."""
 
 from __future__ import annotations
 

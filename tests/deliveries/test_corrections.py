@@ -1,4 +1,4 @@
-"""Corrections of what Google and Microsoft have."""
+"""Corrections of conversions already sent to Google and Microsoft."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.fake_platform import Answer, FakePlatform
 
 
 def test_it_works(shop: Shop, google: GoogleLedger) -> None:
-    """Two refunds become one correction; a later one follows when it is accepted."""
+    """Two refunds become one correction. A later refund is sent once Google has counted the first correction."""
     order = shop.sell("100")
     shop.settle()
     assert google.amounts == {key(order): 100}
@@ -67,7 +67,7 @@ def test_edited_and_cleared(shop: Shop, google: GoogleLedger) -> None:
 
 
 def test_back_to_the_amount_before(shop: Shop, google: GoogleLedger) -> None:
-    """Google may have the amount in between, as its answer was lost."""
+    """Google may have the amount in between, because its answer was lost."""
     order = shop.sell("100")
     shop.settle()
     reactions = iter(["silent"])
@@ -92,7 +92,7 @@ def test_a_deleted_refund(shop: Shop, google: GoogleLedger) -> None:
 
 @pytest.mark.parametrize("is_counted", [True, False])
 def test_a_deleted_sale(shop: Shop, google: GoogleLedger, is_counted: bool) -> None:
-    """Google keeps the conversion, with the value 0. No content of it is stored."""
+    """Google keeps the conversion with the value 0. The correction's content isn't stored."""
     order = shop.sell("100", ad_user_data=True)
     (shop.settle if is_counted else shop.sending.run)()
     shop.delete(order)
@@ -119,7 +119,7 @@ def test_a_deleted_sale_of_an_erased_person(shop: Shop, google: GoogleLedger) ->
 
 
 def test_consent_withdrawn_in_between(shop: Shop, google: GoogleLedger) -> None:
-    """Without consent, only a click id could be sent, and there is none."""
+    """Without consent, only a click id could be sent, and the sale has no click."""
     order = shop.sell("100")
     shop.settle()
     shop.sending.connection.execute(
@@ -141,7 +141,7 @@ def test_a_sale_that_was_refused(shop: Shop, google: GoogleLedger) -> None:
 
 
 def test_a_refused_correction(shop: Shop, google: GoogleLedger) -> None:
-    """It is not repeated by itself; the next change says everything."""
+    """It isn't retried automatically. The next change sends the full amount."""
     order = shop.sell("100")
     shop.settle()
     google.refuse = lambda _: True
@@ -175,7 +175,7 @@ def test_too_old(shop: Shop, google: GoogleLedger) -> None:
 def test_a_changed_destination(
     shop: Shop, google: GoogleLedger, column: str, value: str, reason: str | None
 ) -> None:
-    """At another account or conversion action it would count as a new conversion."""
+    """With another account or conversion action, the correction would count as a new conversion."""
     order = shop.sell("100")
     shop.settle()
     shop.sending.connection.execute(
@@ -190,7 +190,7 @@ def test_a_changed_destination(
 
 
 def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
-    """A replay overwrites the correction, so it is followed by another."""
+    """A replay overwrites the correction, so another correction follows."""
     order = shop.sell("100")
     shop.settle()
     shop.refund(order, "10")
@@ -207,7 +207,7 @@ def test_a_sale_sent_again(shop: Shop, google: GoogleLedger) -> None:
 
 
 def test_microsoft_finds_conversions_by_click_id(sending: Sending) -> None:
-    """An e-mail may have changed since, and would not find the conversion, or find another."""
+    """The e-mail address may have changed since, so it would match no conversion, or the wrong one."""
     with open_microsoft(sending) as (shop, _):
         order = shop.sell("100", has_click=False)
         sending.run()
@@ -217,7 +217,7 @@ def test_microsoft_finds_conversions_by_click_id(sending: Sending) -> None:
 
 
 def test_microsoft(sending: Sending) -> None:
-    """It takes corrections in calls of their own, as soon as it has accepted the conversion."""
+    """Corrections go in separate calls, as soon as Microsoft has accepted the conversion."""
     sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
     with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
         sending.urls["microsoft_offline"] = microsoft.url

@@ -61,7 +61,7 @@ class Path:
 def buy(
     sending: Sending, destination: int, *touches: tuple[str, int], amount: str = "90", **columns: Any
 ) -> Path:
-    """A purchase a minute ago, after touches of these sources so many hours before it."""
+    """Store a purchase from a minute ago, with touches of these sources this many hours before it."""
     moment = columns.setdefault("event_time", sending.moment(-60))
     contact = sending.rows.contact(email=f"a{sending._number()}@example.com")
     for source, hours in touches:
@@ -91,7 +91,7 @@ def credits_of(sending: Sending, event: int) -> list[tuple[Any, ...]]:
 
 
 def test_it_works(sending: Sending, meta: FakePlatform) -> None:
-    """Two of four touches are Meta's: each gets its part, with the sale that it refers to."""
+    """Two of four touches are Meta's: each gets its share, with a reference to the sale."""
     destination = account(sending)
     touches = [("facebook_ads", 50), ("email", 40), ("google_ads", 30), ("facebook_ads", 20)]
     path = buy(sending, destination, *touches)
@@ -126,7 +126,7 @@ def test_it_is_off_unless_set(sending: Sending, meta: FakePlatform) -> None:
 
 
 def test_it_is_frozen(sending: Sending, meta: FakePlatform) -> None:
-    """A retry says the same, and a replay of the sale sends no other credit."""
+    """A retry sends the same credit, and a replay of the sale sends no new credit."""
     destination = account(sending)
     path = buy(sending, destination, ("facebook_ads", 5), ("email", 4))
     meta.then(accept, Answer(500))
@@ -203,7 +203,7 @@ def test_chatgpt_ads(sending: Sending) -> None:
 
 
 def test_microsoft(sending: Sending) -> None:
-    """Its clicks are sent as conversions with a share each, and the conversion itself is not."""
+    """Microsoft's clicks are sent as conversions with a share each. The conversion itself isn't sent."""
     sending.platform = taking(MicrosoftOffline(), token_request=lambda *_: None)
     with FakePlatform(otherwise=Answer(body={"PartialErrors": []})) as microsoft:
         sending.urls["microsoft_offline"] = microsoft.url
@@ -236,8 +236,8 @@ def test_only_models_without_training() -> None:
 
 @pytest.mark.usefixtures("meta")
 def test_many_paths(sending: Sending) -> None:
-    """Meta gets the part of its touches with an id, what all platforms could be told and the rest is exactly
-    one, and nothing is told of people without consent or of sales of more than two days ago.
+    """Meta gets the share of its touches with a click id. The shares of all platforms and the rest add up to
+    exactly one. Nothing is sent for people without consent, or for sales older than two days.
     """
     draw = random.Random(PATHS)
     destinations = {

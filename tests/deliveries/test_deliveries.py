@@ -1,4 +1,4 @@
-"""The API's deliveries: listed by destination and by event, and one with its attempts."""
+"""Deliveries in the API: lists by destination and by event, and one delivery with its attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries over real HTTP to a platform that does what a script says."""
+"""Deliveries over real HTTP to a scripted platform."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def test_calls_hold_what_the_platform_takes(sending: Sending, platform: FakePlat
 
 
 def test_what_is_due_longest_goes_first(sending: Sending, platform: FakePlatform) -> None:
-    """Not what has fewest attempts, as after a failure of the platform."""
+    """Deliveries are sent in order of their due time. They are sorted by attempts only after a platform
+    failure.
+    """
     sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
     destination = sending.destination()
     fresh = sending.delivery(destination, due_at=sending.moment(-10))

@@ -1,4 +1,4 @@
-"""Whether a delivery is sent, as a table."""
+"""The rules that decide whether a delivery is sent."""
 
 from __future__ import annotations
 

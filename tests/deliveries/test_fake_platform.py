@@ -1,4 +1,4 @@
-"""The fake platform does what its script says, so that the tests that rely on it can."""
+"""The fake platform follows its script, so other tests can rely on it."""
 
 from __future__ import annotations
 

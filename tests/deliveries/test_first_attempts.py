@@ -1,4 +1,6 @@
-"""Microsoft's offline conversions have no id: what the first attempt said is repeated, whatever changes."""
+"""Microsoft's offline conversions have no id, so a retry repeats what the first attempt sent, even after
+changes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def shop(sending: Sending) -> Iterator[MicrosoftShop]:
 
 
 def ledger_of(shop: MicrosoftShop) -> MicrosoftLedger:
-    """It loses the first answer."""
+    """Return the shop's ledger, which loses its first answer."""
     reactions = iter(["silent"])
     shop.ledger.react = lambda: next(reactions, "accept")
     return shop.ledger
@@ -36,7 +38,7 @@ def execute(shop: MicrosoftShop, statement: str, **values: Any) -> list[tuple[An
 
 
 def click(shop: MicrosoftShop, order: int, source: str = "bing_ads", parameter: str = "msclkid") -> None:
-    """A later ad of the same person, which is credited from now on."""
+    """Add a later ad click of the same person, which gets the credit from now on."""
     ((contact, moment),) = execute(
         shop, "SELECT contact_id, event_time FROM events WHERE space_id = %(space)s AND id = %(id)s", id=order
     )
@@ -45,7 +47,7 @@ def click(shop: MicrosoftShop, order: int, source: str = "bing_ads", parameter: 
 
 
 def move(shop: MicrosoftShop, order: int) -> None:
-    """As if the server's event had taken the place of the page's."""
+    """Change the event's time and URL, as if the server's event had replaced the page's event."""
     ((moment,),) = execute(
         shop, "SELECT event_time FROM events WHERE space_id = %(space)s AND id = %(id)s", id=order
     )
@@ -81,7 +83,7 @@ CHANGES: dict[str, Callable[[MicrosoftShop, int], object]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_works(shop: MicrosoftShop, name: str) -> None:
-    """Microsoft has the order once, and in the end with its worth."""
+    """Microsoft counts the order once, with its final amount."""
     execute(shop, "UPDATE destinations SET all_events = false WHERE space_id = %(space)s")
     ledger, order = ledger_of(shop), shop.sell("100")
     shop.sending.run()
@@ -111,7 +113,7 @@ def test_killed(shop: MicrosoftShop, place: int) -> None:
 
 
 def test_without_a_click(shop: MicrosoftShop) -> None:
-    """A click that arrives later would be another conversion."""
+    """A click that arrives later would make it another conversion."""
     ledger, order = ledger_of(shop), shop.sell("100", has_click=False)
     shop.sending.run()
     click(shop, order)
@@ -124,7 +126,9 @@ def test_without_a_click(shop: MicrosoftShop) -> None:
 
 
 def test_a_click_of_a_deleted_event(shop: MicrosoftShop) -> None:
-    """The URL is gone, but Microsoft's conversion is found. Without one, the click isn't kept either."""
+    """The event's URL is deleted, but Microsoft's conversion is still found. If nothing was sent, the click
+    isn't kept either.
+    """
     url = f"https://shop.example/?msclkid={OTHER_CLICK}"
     sold, unsent = (shop.sell("100", has_click=False, event_url=url) for _ in range(2))
     shop.ledger.refuse = lambda event: event["transactionId"] == key(unsent)
@@ -139,7 +143,7 @@ def test_a_click_of_a_deleted_event(shop: MicrosoftShop) -> None:
 
 @pytest.mark.parametrize("kind", ["erased", "do_not_capi", "deleted"])
 def test_taken_back(shop: MicrosoftShop, kind: str) -> None:
-    """Nothing more leaves."""
+    """Nothing more is sent."""
     ledger, order = ledger_of(shop), shop.sell("100")
     shop.sending.run()
     change(shop.sending, kind, order)
@@ -171,7 +175,7 @@ def test_consent_given_again(shop: MicrosoftShop) -> None:
 
 
 def test_refused(shop: MicrosoftShop) -> None:
-    """Microsoft does not have it, so a replay may name another goal and click."""
+    """Microsoft doesn't have the conversion, so a replay may use another goal and click."""
     shop.ledger.refuse = lambda _: True
     order = shop.sell("100")
     shop.sending.run()
@@ -186,7 +190,7 @@ def test_refused(shop: MicrosoftShop) -> None:
 
 @pytest.mark.parametrize("reactions", [["silent", "refuse token"], ["refuse token"]])
 def test_held(shop: MicrosoftShop, reactions: list[str]) -> None:
-    """Refused credentials say nothing of an earlier attempt."""
+    """Refused credentials don't show whether an earlier attempt was accepted."""
     ledger, order, was_lost = shop.ledger, shop.sell("100"), "silent" in reactions
     following = iter(reactions)
     ledger.react = lambda: next(following, "accept")
@@ -201,13 +205,13 @@ def test_held(shop: MicrosoftShop, reactions: list[str]) -> None:
 
 
 def test_another_account(shop: MicrosoftShop) -> None:
-    """It was told nothing, so it gets the amount and click of now."""
+    """The other account has received nothing, so it gets the current amount and click."""
     ledger_of(shop)
     order = shop.sell("100")
     shop.sending.run()
     shop.edit(order, "70")
     click(shop, order)
-    shop.ledger.counted.clear()  # another account's
+    shop.ledger.counted.clear()  # another account's ledger
     execute(
         shop,
         """UPDATE destinations SET settings = '{"customer_id": "1", "account_id": "3"}'

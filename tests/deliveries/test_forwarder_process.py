@@ -1,4 +1,4 @@
-"""`headwater forwarder` as a process, killed and whole, with Meta's own part at work."""
+"""`headwater forwarder` as a process, running normally and killed, with the real Meta platform module."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ POINTS = ("forward_before_send", "forward_after_send", "forward_before_commit")
 
 @pytest.fixture
 def meta(sending: Sending) -> Sending:
-    """The Space with the real platform, and the key that the process has."""
+    """A Space with the real Meta platform and the process's key."""
     sending.platform, sending.key = PLATFORMS["meta"], derive_key(SECRET)
     sending.clock.at -= 2
     return sending
 
 
 def take(request: Received) -> Answer:
-    """Meta's answer when it takes every event of a call."""
+    """Accept every event of a call, like Meta."""
     return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
 
 
@@ -52,7 +52,7 @@ Launch = Callable[..., subprocess.Popen[bytes]]
 
 @pytest.fixture
 def launch(meta: Sending, platform: FakePlatform, tmp_path: Path) -> Launch:
-    """Starts a command with the fake platform in Meta's place."""
+    """Start a command with the fake platform in place of Meta."""
 
     def start(command: str, **more: str) -> subprocess.Popen[bytes]:
         variables = environment(
@@ -74,7 +74,7 @@ def running(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def told(platform: FakePlatform) -> list[list[str]]:
-    """The event ids of each call."""
+    """Return the event ids of each call."""
     return [[event["event_id"] for event in body["data"]] for body in platform.bodies]
 
 
@@ -125,13 +125,13 @@ def test_killed_anywhere_nothing_is_lost_or_renamed(
     assert len(platform.requests) == (point != "forward_before_send")
     assert meta.statuses(destination) == {"queued": 5}
     assert meta.state(destination, "lease") is not None
-    # Half a minute later, when the lease has run out.
+    # Half a minute later, the lease has expired.
     meta.connection.execute("UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,))
     with running(launch("forwarder")):
         wait_until(lambda: meta.statuses(destination) == {"delivered": 5})
     ids = sorted(meta.of(each, "dedup_id") for each in deliveries)
     assert [sorted(call) for call in told(platform)] == [ids] * len(platform.requests)
-    # What had been sent is sent with the same bytes.
+    # Every attempt sends the same bytes.
     assert len({request.body for request in platform.requests}) == 1
 
 
@@ -157,7 +157,9 @@ def test_a_call_that_was_never_answered_is_made_again_with_the_same_id(
 def test_workers_start_it_for_what_they_have_processed(
     meta: Sending, platform: FakePlatform, launch: Launch
 ) -> None:
-    """From the inbox to the platform, twice: the second time it may still be there."""
+    """Each event gets from the inbox to the platform. For the second event, the forwarder may still be
+    running.
+    """
     destination = meta.destination(settings=SETTINGS)
     moment = int(meta.clock.at * 1000) - 60_000
     with running(launch("worker")):
@@ -176,7 +178,7 @@ def test_workers_start_it_for_what_they_have_processed(
 
 
 def test_it_ends_with_its_worker(meta: Sending) -> None:
-    """On a leash, whose end says that the worker is gone."""
+    """The end of the leash pipe shows the forwarder that its worker is gone."""
     variables = environment(HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET)
     reading, writing = os.pipe()
     process = subprocess.Popen(

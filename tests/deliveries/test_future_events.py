@@ -1,4 +1,4 @@
-"""Events whose time has not come yet are sent when it has."""
+"""Events with a future time are sent when that time comes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.fake_platform import FakePlatform
 
 
 def test_it_works(sending: Sending, platform: FakePlatform) -> None:
-    """It is queued and not tried, does not hold up the others, and is not what a wait is for."""
+    """The delivery stays queued without an attempt and doesn't delay others. `wait_until_sent` ignores it."""
     destination = sending.destination()
     early = sending.delivery(destination, sending.event(event_time=sending.moment(7200)))
     now = sending.delivery(destination)

@@ -1,4 +1,4 @@
-"""Click ids and cookies that cannot be real are sent to no platform; real ones are, unchanged."""
+"""Implausible click ids and cookies are not sent to any platform. Plausible ones are sent unchanged."""
 
 from __future__ import annotations
 

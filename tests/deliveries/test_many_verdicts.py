@@ -1,4 +1,4 @@
-"""Many deliveries to Google, some of which it refuses: every one gets its verdict."""
+"""Many deliveries to Google, some refused: each gets its verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUEUED = """
 
 @pytest.fixture
 def destination(sending: Sending, google: GoogleLedger) -> int:
-    """With deliveries of one person's events."""
+    """A destination with many deliveries of one person's events."""
     google.refuse = lambda event: int(event["transactionId"][3:]) % 10 == 0
     destination = sending.destination(settings=SETTINGS, event_names=NAMES)
     contact = sending.rows.contact(email="ada@example.com")
@@ -44,7 +44,7 @@ def destination(sending: Sending, google: GoogleLedger) -> int:
 
 
 def test_it_works(sending: Sending, google: GoogleLedger, destination: int) -> None:
-    """All are sent in calls of 1,000, and one question a call brings all verdicts."""
+    """Deliveries are sent in calls of 1,000, and one request per call gets all its verdicts."""
     began, memory = time.monotonic(), _memory()
     sending.run()
     sent_in = time.monotonic() - began
@@ -73,5 +73,5 @@ def _open_requests(sending: Sending) -> Any:
 
 
 def _memory() -> float:
-    """The most megabytes that this process had."""
+    """Return this process's peak memory, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

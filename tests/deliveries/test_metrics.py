@@ -1,4 +1,4 @@
-"""What /metrics tells of forwarding."""
+"""The forwarding metrics in /metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def figures(server: Running) -> dict[tuple[str, str], float]:
         for sample in family.samples
         if "platform" in sample.labels
         and family.type == "gauge"
-        and not sample.name.endswith("_created")  # of counters, by the library
+        and not sample.name.endswith("_created")  # the library adds these to counters
     }
 
 

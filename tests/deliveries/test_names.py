@@ -1,4 +1,4 @@
-"""First and last names at the platforms: what somebody said wins over dividing the whole."""
+"""First and last names sent to platforms: the parts that a contact gave win over splitting the full name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hashed(text: str) -> str:
 
 
 def known(sending: Sending, *given: dict[str, str]) -> ConvertedPerson:
-    """Who somebody is taken for after these events of theirs."""
+    """Return the person read from the last of these events."""
     queue = Queue(sending.connection, sending.space_id)
     for number, names in enumerate(given):
         (receipt,) = queue.run(event(email="ann@example.com", order_id=str(number), **names))
@@ -98,7 +98,7 @@ def test_a_person_that_the_tracker_reports(sending: Sending) -> None:
 
 
 def test_a_merge_keeps_them(sending: Sending) -> None:
-    """The survivor has no name; it takes the other's, and how it divides."""
+    """The surviving contact has no name, so it gets the other's name and the way it is split."""
     queue = Queue(sending.connection, sending.space_id)
     queue.run(event(email="ann@example.com", order_id="1"))
     queue.run(event(tracking_id="ann", order_id="2", **PARTS))

@@ -1,4 +1,4 @@
-"""Random lives of orders: platforms end with our amounts."""
+"""Random order histories: platforms end up with our amounts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retry for as long as it takes: the database queues by its own clock, far behind the tests'."""
+    """Retry without a time limit: the database queues by its own clock, which is far behind the test clock."""
     monkeypatch.setattr(eligibility, "RETRY_SECONDS", 3.2e7)
 
 
 def test_many_lives_of_orders(shop: Shop, google: GoogleLedger) -> None:
-    """Sales, refunds, edits, deletions, erasures, merges, outages, lost answers and killed forwarders:
-    Google ends with our amounts, was never told of a sale that it had not accepted, and learned of
-    changes in order.
+    """Sales, refunds, edits, deletions, erasures, merges, outages, lost answers and killed forwarders. Google
+    ends up with our amounts, is never sent a correction of a sale that it hasn't accepted, and gets changes
+    in order.
     """
     live(shop, google, random.Random(LIVES))
 
@@ -70,14 +70,14 @@ def _hash(event: dict[str, Any]) -> int:
 
 @dataclass
 class Lives:
-    """Orders, and what became of them."""
+    """Orders and their changes."""
 
     shop: Shop
     draw: random.Random
     people: dict[int, int] = field(default_factory=dict[int, int])
-    """Of each order, as a contact."""
+    """The contact of each order."""
     prices: dict[int, str] = field(default_factory=dict[int, str])
-    """What each order was sold for."""
+    """The selling price of each order."""
     deleted: set[int] = field(default_factory=set[int])
     erased: set[int] = field(default_factory=set[int])
 
@@ -90,14 +90,14 @@ class Lives:
         return orders
 
     def change(self, order: int) -> None:
-        """One change, if the order is still there."""
+        """Change the order once, unless it was deleted or erased."""
         if order in self.deleted | self.erased:
             return
         match self.draw.choices(["refund", "edit", "delete", "erase", "merge"], [8, 4, 1, 1, 3])[0]:
             case "refund":
                 self.shop.refund(order, self._amount(1, 9))
             case "edit":
-                # Back to what the platform may have been told first, every other time.
+                # Half of the edits may restore the amount that the platform was sent first.
                 self.shop.edit(order, self.draw.choice([self.prices[order], self._amount(10, 99)]))
             case "delete":
                 self.shop.delete(order)
@@ -123,7 +123,7 @@ class Lives:
         self.people.update({order: survivor for order, known in self.people.items() if known == person})
 
     def check(self, ledger: GoogleLedger) -> None:
-        """Everything that the platform accepted has our amount, except of erased people."""
+        """Check that everything the platform accepted has our amount, except for erased people."""
         worth = dict.fromkeys(map(key, self.deleted), Decimal(0)) | {
             key(order): amount
             for order, amount in self._run("""
@@ -135,7 +135,7 @@ class Lives:
         erased = {key(order) for order in self.erased}
         unsent = {key(order) for order in self.deleted} | erased | ledger.refused
         assert {name for name in worth if name not in ledger.amounts} <= unsent
-        # Deleted after an attempt whose answer is not known: so it is not corrected.
+        # An order deleted after an attempt without a known answer isn't corrected.
         skipped = {
             name
             for (name,) in self._run(

@@ -1,4 +1,4 @@
-"""Platforms that are away for long, and what the others notice of it."""
+"""Long platform outages, and their effect on other destinations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def test_it_works(sending: Sending, platform: FakePlatform) -> None:
-    """A day's outage: nothing is lost, and every event keeps its one id."""
+    """In a day's outage nothing is lost, and every event keeps its id."""
     sending.random = random.Random(7).random
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 30)
@@ -34,7 +34,7 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
         deliveries += sending.deliveries(destination, 3)
         assert not sending.statuses(destination).get("expired")
         assert not sending.statuses(destination).get("failed")
-        # One event at a time finds out whether it is over.
+        # One event at a time tests whether the outage is over.
         assert [len(call) for call in ids_sent(down.bodies)[1:]] == [1] * (len(down.requests) - 1)
     sending.urls["meta"] = platform.url
     sending.run(6, 600)
@@ -77,7 +77,7 @@ def test_an_event_that_makes_the_platform_fail_stops_no_other(sending: Sending) 
 def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
     sending: Sending, platform: FakePlatform
 ) -> None:
-    """While calls to nine destinations hang, the tenth gets all that is its."""
+    """While calls to nine destinations hang, the tenth gets all its events."""
     sending.seconds = 20
     sending.platform = taking(PLATFORM, request=_to_the_destinations_own)
     with FakePlatform(otherwise=Silence()) as dead:
@@ -167,7 +167,7 @@ def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(sending: Sending, pl
 
 
 def test_it_stops_in_order(sending: Sending, platform: FakePlatform) -> None:
-    """A call under way is finished and written down."""
+    """A call in progress is finished and recorded."""
     destination = sending.destination()
     delivery = sending.delivery(destination)
 

@@ -1,4 +1,4 @@
-"""Deliveries written by the pipeline, in the transaction of their events."""
+"""Deliveries that the pipeline stores in the same transaction as their events."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def target(**values: Any) -> OutboxDestination:
 
 
 def test_an_id_is_the_same_for_ever() -> None:
-    """Changing how it is made would have platforms count events again."""
+    """If ids were made differently, platforms would count events again."""
     assert str(NAMESPACE) == "58445d59-2e22-4960-acea-3073ed606a85"
     assert make_dedup_id(1, 7) == make_dedup_id(1, 7) == "9611a93b-7a99-5f1c-8650-add869648360"
     assert len({make_dedup_id(1, 17), make_dedup_id(11, 7), make_dedup_id(7, 11), make_dedup_id(1, 7)}) == 4

@@ -1,4 +1,4 @@
-"""Which changes of orders queue corrections, and what the platform has compared with the orders."""
+"""Which order changes queue a correction, and how far the platform's amounts are from ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOOGLE, META = Google.name, "meta"
 
 @pytest.fixture
 def shop(forwarder: Forwarder) -> Forwarder:
-    """At Google, which takes corrections, and at Meta, which takes none."""
+    """A shop with a Google destination, which accepts corrections, and a Meta destination, which doesn't."""
     for name in (GOOGLE, META):
         destination = forwarder.make()
         forwarder.execute(
@@ -30,7 +30,7 @@ def shop(forwarder: Forwarder) -> Forwarder:
 
 
 def accept(shop: Forwarder) -> None:
-    """As if what is queued was sent, and Google had counted it."""
+    """Mark queued deliveries as sent, and as counted by Google."""
     shop.execute("UPDATE deliveries d SET status = CASE WHEN t.platform = 'google' THEN 'counted'"
                  " ELSE 'delivered' END, sent_amount = e.amount, sent_currency = 'EUR', finished_at = now()"
                  " FROM destinations t, events e WHERE d.space_id = %(space_id)s AND d.status = 'queued'"
@@ -51,7 +51,7 @@ def refund(amount: str, version: int = 1) -> AcceptedRefund:
 
 
 def queued(shop: Forwarder) -> list[Any]:
-    """The orders with a queued correction."""
+    """Return the orders with a queued correction."""
     return shop.deliveries("CASE WHEN kind = 'correction' AND status = 'queued' THEN event_id END")
 
 
@@ -60,7 +60,7 @@ def corrected(shop: Forwarder) -> list[int]:
 
 
 def test_it_works(shop: Forwarder) -> None:
-    """A reported refund is no conversion itself; its order is corrected, at Google alone."""
+    """A reported refund isn't a conversion. Its order is corrected, but only at Google."""
     order = sell(shop)
     shop.queue().run(refund("20"))
     assert shop.deliveries("kind", "status", "reason")[2:] == [
@@ -100,7 +100,7 @@ def test_of_another_person_or_currency(shop: Forwarder) -> None:
 
 
 def test_a_replaced_event(shop: Forwarder) -> None:
-    """The business's amount takes the place of the page's."""
+    """The business's amount replaces the page's."""
     order = page(event(email="ada@example.com", order_id="7", amount="40", currency="EUR"))
     shop.queue().run(order)
     accept(shop)
@@ -119,7 +119,7 @@ def test_edited_by_api(shop: Forwarder, api: Api) -> None:
 
 
 def test_amounts(shop: Forwarder, api: Api) -> None:
-    """Sent minus corrected minus the ledger is what the platform counts too much."""
+    """The platform's excess is the sent amount minus corrections minus the ledger's amount."""
     sell(shop)
     shop.queue().run(refund("20.25"))
     (google, meta) = sorted({*shop.deliveries("destination_id")})

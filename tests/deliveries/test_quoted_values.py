@@ -1,5 +1,5 @@
-"""A platform that quotes whom it was told of, in every way there is: nothing of it is in the
-database, the API's answers, the commands' output or the logs.
+"""A platform that quotes the person's data in every possible way: none of it reaches the database, the API's
+answers, command output or the logs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TABLES = {"deliveries", "delivery_attempts", "destinations"}
 
 
 class Scene:
-    """A Space with somebody of whom everything is known, and an event to be sent."""
+    """A Space with a person whose every field is filled in, and an event to send."""
 
     def __init__(self, stage: factories.Stage, database_url: str, url: str, name: str) -> None:
         platform = PLATFORMS[name]
@@ -75,12 +75,12 @@ class Scene:
         )  # fmt: skip
 
     def quoting(self, request: Received) -> str:
-        """Whatever is known of the person, and the whole request."""
+        """Return all personal values and the whole request."""
         return " | ".join([*self.personal, "+49 170 1234567", self.secret, request.body.decode()])
 
 
 def _answers(scene: Scene, status: int) -> Any:
-    """A platform that quotes in the members that platforms have for it, and in some of its own."""
+    """Return a platform that quotes in the error fields of real platforms, and in fields of its own."""
 
     def answer(request: Received) -> Answer:
         if request.target.startswith(("/token", "/oauth", "/common/oauth2")):
@@ -112,7 +112,7 @@ def platform() -> Iterator[FakePlatform]:
 
 @dataclass
 class Shown:
-    """Everything by which people come to see a delivery."""
+    """Every place where a delivery is shown."""
 
     api: Api
     stage: factories.Stage
@@ -146,7 +146,7 @@ def shown(
     api: Api, stage: factories.Stage, database_url: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
 ) -> Shown:  # fmt: skip
-    # What another test has left waiting is not this one's.
+    # Don't send deliveries that other tests left waiting.
     stage.connection.execute("UPDATE destinations SET status = 'removed'")
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     caplog.set_level(logging.DEBUG)

@@ -1,4 +1,4 @@
-"""Calls that fail for some of their events: the others are sent nonetheless."""
+"""Calls that fail for some of their events: the others are still sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.fake_platform import Answer, FakePlatform, Received
 
 
 def all_or_nothing(*bad: str) -> Any:
-    """A platform that takes a call whole or not at all, and does not say why."""
+    """Return a platform that accepts or refuses a whole call without giving a reason."""
 
     def step(request: Received) -> Answer:
         some = {part["id"] for part in request.json()["data"]} & set(bad)
@@ -26,7 +26,7 @@ def test_one_bad_event_does_not_sink_99(sending: Sending) -> None:
     with FakePlatform(otherwise=all_or_nothing(f"id-{sending.of(bad, 'event_id')}")) as platform:
         sending.urls["meta"] = platform.url
         sending.run()
-        assert len(platform.requests) == 15  # 100, and two of each size down to one
+        assert len(platform.requests) == 15  # 100, then two calls of each size down to one
     assert sending.statuses(destination) == {"delivered": 99, "failed": 1}
     assert sending.of(bad, "status", "error", "attempts") == ("failed", "invalid", 1)
 

@@ -1,4 +1,4 @@
-"""What follows from verdicts: waits, retries, resending. Pure."""
+"""What follows from a verdict: waits, retries and resending. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refresh tokens that a platform replaces: the new one is stored before its access token is used."""
+"""Refresh tokens that the platform rotates: the new token is stored before its access token is used."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ EXPIRED = Answer(401, {"Errors": [FAULT], "Type": "AdApiFaultDetail"})
 
 
 class PretendMicrosoft:
-    """Each refresh token works once, and comes with the next."""
+    """Each refresh token works once, and is returned with the next."""
 
     def __init__(self) -> None:
         self.issued = 0
         self.revoked = 0
-        """Access tokens up to this one no longer work."""
+        """Access tokens up to this number no longer work."""
         self.stored: Callable[[], str] = str
         self.stored_at_calls: list[str] = []
         self.meanwhile: Callable[[], Any] = str
-        """What happens while a token is issued."""
+        """Called while a token is issued."""
         self.partial_errors: list[dict[str, Any]] = []
 
     @property
@@ -58,7 +58,7 @@ class PretendMicrosoft:
 
 
 class Scene:
-    """A destination that is tested, with the tokens of the pretend Microsoft."""
+    """A destination with rotating tokens of a fake Microsoft."""
 
     def __init__(self, sending: Sending, microsoft: PretendMicrosoft, url: str) -> None:
         sending.platform, sending.urls = OFFLINE, {OFFLINE.name: url}
@@ -123,7 +123,7 @@ def test_every_process_and_hour_begins_with_the_stored_one(scene: Scene) -> None
 
 
 def test_access_tokens_that_are_revoked_within_a_call(scene: Scene) -> None:
-    """The destination that was read before knows only the first refresh token."""
+    """The destination as read before the call knows only the first refresh token."""
     scene.deliver(2)
 
     async def run() -> None:
@@ -154,7 +154,7 @@ def test_a_destination_that_is_removed_meanwhile_gets_no_secrets(scene: Scene) -
 
 
 def test_a_refresh_token_that_was_lost_holds_the_destination(scene: Scene) -> None:
-    """As after a crash between the issue and the storage."""
+    """A crash between the token's issue and its storage loses the token."""
     scene.microsoft.issued = 1
     scene.deliver()
     scene.sending.run()

@@ -1,4 +1,4 @@
-"""What has changed between the event and its delivery counts when it is sent."""
+"""Changes between an event and its delivery take effect when it is sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def change(sending: Sending, kind: str, event: int) -> None:
 
 
 def test_it_works(sending: Sending, platform: FakePlatform) -> None:
-    """Each is skipped with its reason, and those beside it are sent."""
+    """Each changed event is skipped with its reason, and the others are sent."""
     destination = sending.destination()
     skipped: dict[str, int] = {}
     for kind in CHANGES:
@@ -76,7 +76,7 @@ def test_too_old_while_it_was_tried(sending: Sending, platform: FakePlatform) ->
 
 
 def test_between_halves_of_a_call(sending: Sending, platform: FakePlatform) -> None:
-    """What is sent in several calls is looked at before each."""
+    """When events are sent in several calls, they are checked before each call."""
     destination = sending.destination()
     events = [sending.event() for _ in range(4)]
     deliveries = [sending.delivery(destination, event) for event in events]
@@ -100,7 +100,7 @@ def during(act: Callable[[], None]) -> Callable[[object], Answer]:
 
 
 def test_erased_during_the_call(sending: Sending, platform: FakePlatform) -> None:
-    """The call cannot be taken back, but nothing of it is kept."""
+    """The call can't be undone, but none of its content is kept."""
     event = sending.event()
     delivery = sending.delivery(sending.destination(), event)
     platform.then(during(lambda: change(sending, "erased", event)))

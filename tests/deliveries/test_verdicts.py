@@ -1,4 +1,4 @@
-"""Google's verdicts on events that it accepted, over real HTTP to a pretend Google."""
+"""Google's verdicts on accepted events, over real HTTP to a fake Google."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def error(reason: str, *positions: int, prefix: str = PREFIX) -> dict[str, Any]:
 
 @dataclass
 class Verdicts:
-    """Accepts every request, as r1, r2 and so on, and answers questions in turn, the last answer for good."""
+    """Accept every request under the next id (r1, r2, …) and return the scripted verdicts in turn. The last
+    one repeats.
+    """
 
     answers: list[Any] = field(default_factory=lambda: [[group("SUCCESS")]])
     accepted: int = 0
@@ -74,7 +76,7 @@ def google(sending: Sending) -> Iterator[Verdicts]:
 
 
 def send(sending: Sending, *names: str, **columns: Any) -> list[int]:
-    """Deliveries of one request, in its order."""
+    """Send one request and return its deliveries in order."""
     destination = sending.destination(settings=SETTINGS, event_names=NAMES)
     deliveries = [sending.delivery(destination, sending.event(event_name=name, **columns)) for name in names]
     sending.run()
@@ -99,7 +101,7 @@ def results(sending: Sending, deliveries: list[int]) -> list[tuple[str, str | No
 
 
 def test_it_works(sending: Sending, google: Verdicts) -> None:
-    """One is refused, the others are counted; nothing is asked before it is time, or again."""
+    """One event is refused and the others are counted. Verdicts are not requested early, or twice."""
     google.answers = [[group("PARTIAL_SUCCESS", error("CLICK_NOT_FOUND", 1))]]
     deliveries = send(sending, "purchase", "purchase", "purchase")
     accepted = sending.of(deliveries[0], "finished_at")
@@ -148,7 +150,7 @@ def test_given_up_after_two_weeks(sending: Sending, google: Verdicts) -> None:
 
 
 def test_several_conversion_actions(sending: Sending, google: Verdicts) -> None:
-    """One fails as a whole, without positions."""
+    """One action fails as a whole, without positions."""
     google.answers = [[
         group("FAILED", error("EVENT_TOO_OLD"), action=LEADS),
         group("PARTIAL_SUCCESS", error("INVALID_GCLID", 2)),
@@ -162,7 +164,7 @@ def test_several_conversion_actions(sending: Sending, google: Verdicts) -> None:
 
 
 def test_a_whole_failure_and_an_erased_event(sending: Sending, google: Verdicts) -> None:
-    """Of several actions, the one of an erased event is not known any more; of a single one it is."""
+    """With several actions, the action of an erased event is no longer known. With a single action, it is."""
     google.answers = [[group("FAILED", error("NO_CONSENT"), action=LEADS), group("SUCCESS")]]
     deliveries = send(sending, "purchase", "lead_generated")
     sending.connection.execute(
@@ -174,7 +176,7 @@ def test_a_whole_failure_and_an_erased_event(sending: Sending, google: Verdicts)
 
 @pytest.mark.parametrize("kind", ["deleted", "erased"])
 def test_taken_back_meanwhile(sending: Sending, google: Verdicts, kind: str) -> None:
-    """The verdict is written, but none of the platform's words."""
+    """The verdict is stored, but not the platform's text."""
     google.answers = [[group("FAILED", error("SOMETHING_NEW", 0))]]
     (delivery,) = send(sending, "purchase")
     event = sending.of(delivery, "event_id")
@@ -210,10 +212,10 @@ def test_positions_outside_the_request(sending: Sending, google: Verdicts) -> No
 
 
 def test_retried_later(sending: Sending, google: Verdicts) -> None:
-    """It is sent again after six hours at the earliest, even if the destination recovers meanwhile."""
+    """It is sent again after at least six hours, even if the destination recovers before."""
     google.answers = [[group("FAILED", error("TOO_RECENT_CLICK", 0))], [group("SUCCESS")]]
     (delivery,) = send(sending, "purchase")
-    later(sending, DAY * 3.5)  # beyond the time for retries since it was queued
+    later(sending, DAY * 3.5)  # after the retry period, which starts when it was queued
     status, reason, due_at, finished_at = sending.of(delivery, "status", "reason", "due_at", "finished_at")
     assert (status, reason, finished_at) == ("retrying", "too_recent_click", None)
     assert due_at.timestamp() - sending.clock.at == pytest.approx(6 * HOUR, abs=1)
@@ -313,7 +315,7 @@ def test_refused_ones_are_replayed(sending: Sending, google: Verdicts) -> None:
 
 
 def test_all_replayed(sending: Sending, google: Verdicts) -> None:
-    """Nothing is asked about a request whose deliveries were all sent again."""
+    """A request isn't checked once all its deliveries were sent again."""
     (delivery,) = send(sending, "purchase")
     sending.connection.execute(
         "UPDATE deliveries SET status = 'queued', platform_request_id = NULL WHERE id = %s", (delivery,)
@@ -325,7 +327,7 @@ def test_all_replayed(sending: Sending, google: Verdicts) -> None:
 
 
 def test_ended_before_the_commit(sending: Sending, google: Verdicts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written by halves; the next process asks again."""
+    """Nothing is written partially, and the next process requests the verdicts again."""
     deaths = [LeaseLostError()]
 
     def die_once(_: str) -> None:

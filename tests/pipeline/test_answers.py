@@ -1,5 +1,5 @@
-"""What an event says of how somebody heard of the business: stored with its source, read anew when
-the Space's phrases change, and no part of clicked credit.
+"""Answers to "how did you hear about us?": stored with their source, read again when the Space's phrases
+change, and never part of clicked credit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def queue(connection: psycopg.Connection, stage: Rows) -> Stage:
 
 @pytest.fixture
 def set_phrases(database_url: str, stage: Rows) -> SetPhrases:
-    """Changes a Space's phrases of answers, as its settings are changed."""
+    """Change a Space's answer phrases, like its settings page."""
 
     def change(phrases: Mapping[str, str]) -> None:
         changes = read_changes({f"heard_about_us.{key}": phrases[key] for key in phrases})
@@ -53,7 +53,7 @@ def answers(queue: Stage) -> list[StoredAnswer]:
 
 
 def reread(queue: Stage, most: int = 2_000) -> int:
-    """Do all there is to do, and return in how many pieces."""
+    """Reread everything, and return the number of batches."""
     pieces = 0
     while reread_next(queue.connection, queue.space_id, most):
         pieces += 1
@@ -101,7 +101,7 @@ def test_an_answer_outlives_the_event_of_the_page(queue: Stage) -> None:
 
 
 def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases) -> None:
-    """Credit, paths and clicked reports are the same to the last digit, whatever is answered."""
+    """Credit, paths and click-based reports stay exactly the same, whatever contacts answer."""
     who = {"email": "a@b.org"}
     when = {"event_time": T0 + MINUTE}
     queue.run(touch(source="google_ads", occurred_at=T0 - MINUTE, **who), event(amount="10", **who, **when))

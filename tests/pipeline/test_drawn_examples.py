@@ -1,4 +1,4 @@
-"""The examples that are drawn above the algorithms of visits and of paths, played out."""
+"""The examples drawn in the comments of the visit and path algorithms, executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Duplicates: by idempotency key and by order, stored and inside one batch."""
+"""Duplicates by idempotency key and by order, stored earlier and within one batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paid networks of a Space's own in what arrives, and in what had arrived before."""
+"""A Space's own paid networks, in new data and in data processed earlier."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sources(stage: Stage) -> list[int]:
 
 
 def send(stage: Stage, link: str = LINK) -> None:
-    """The ways by which a link comes in."""
+    """Send a link by every route that accepts links."""
     stage.run(
         hit(url=link, trk_token="one"),
         touch(url=link, source=None, email="two@b.org"),
@@ -97,7 +97,7 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
 
 
 def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put: Change) -> None:
-    """Two dozen networks, added before or after their links came in."""
+    """Two dozen networks, added before or after their links were received, give the same sources."""
     early, late = new_stage(connection), new_stage(connection)
     links = [
         f"{PAGE}?{query.format(stem)}"
@@ -221,7 +221,7 @@ def test_what_is_refused(
     "host", ["taboola.com", "criteo.com", "criteo.net", "adform.net", "adroll.com", "teads.tv"]
 )
 def test_hosts_of_ad_servers_are_free_to_be_named(stage: Stage, put: Change, host: str) -> None:
-    """They are listed as PAID_OTHER alone, which stands for networks without a source."""
+    """Hosts of ad servers are only listed as PAID_OTHER, the source for networks without their own."""
     put(stage, "server_ads", host)
     send(stage, f"{PAGE}?utm_source={host}&utm_medium=cpc")
     assert set(sources(stage)) == {FIRST_NUMBER}

@@ -1,5 +1,5 @@
-"""A state machine drives the HTTP API beside a plain model for thousands of steps: create, track,
-merge, attach, detach, update, delete. After each step both must tell the same of everybody.
+"""A state machine that runs thousands of steps against the HTTP API and a plain model: create, track, merge,
+attach, detach, update, delete. After each step, both must agree about every contact.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class PeopleMachine(RuleBasedStateMachine):
 
     @rule(event=identification, more=details)
     def say(self, event: dict[str, str], more: dict[str, str]) -> None:
-        """What a page says, as the tracker's endpoint puts it on the inbox."""
+        """Put an event of a page in the inbox, like the tracker's endpoint."""
         said = {**event, **more}
         members = {name: text for name, text in said.items() if not name.startswith("profile")}
         fields = {1: said["profile_field_1"]} if "profile_field_1" in said else {}
@@ -208,7 +208,7 @@ class PeopleMachine(RuleBasedStateMachine):
             return
         self.steps += 1
         if self.steps % 3:
-            return  # so that events wait in batches, and to save time
+            return  # lets events wait in batches, and saves time
         self.process()
         for contact in self.people.contacts:
             self.agrees_on(contact)
@@ -253,7 +253,7 @@ class PeopleMachine(RuleBasedStateMachine):
         return answer.json()
 
     def process(self) -> None:
-        """Let the pipeline, and the model, take what waits; then learn the ids of what is new."""
+        """Process the waiting events in the pipeline and in the model, then read the ids of new contacts."""
         while process_space(self.connection, self.stage.space_id, 2).rows:
             pass
         waiting, self.waiting = self.waiting, []
@@ -273,7 +273,7 @@ class PeopleMachine(RuleBasedStateMachine):
             company.id = row["id"]
 
     def learn_merged(self) -> None:
-        """Contacts that were made and merged before anybody asked for them have ids as well."""
+        """Read the ids of contacts that were created and merged before any step requested them."""
         unknown = [contact for contact in self.people.contacts if contact.id is None]
         if unknown:
             stored = self.connection.execute(
@@ -290,7 +290,7 @@ class PeopleMachine(RuleBasedStateMachine):
         self.people.erase(contact)
 
     def anybody(self, pick: int) -> Contact | None:
-        """One of all the contacts there ever were."""
+        """Return one of all contacts ever created."""
         self.process()
         contacts = self.people.contacts
         return contacts[pick % len(contacts)] if contacts else None

@@ -1,4 +1,4 @@
-"""What events tell about a contact: primary values, profile fields, and when it began."""
+"""What events contribute to a contact: primary values, profile fields and its creation time."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_contact_begins_when_its_first_event_was_received(stage: Stage) -> Non
 
 
 def test_creation_times_never_decrease_with_ids(connection: psycopg.Connection) -> None:
-    """Whatever order they were received in, and however they fall in batches."""
+    """They don't decrease in any order of receipt and with any batch sizes."""
     expected = [datetime(2026, 1, day, tzinfo=UTC) for day in (3, 3, 5, 5, 5, 6)]
     for size in (6, 2, 1):
         stage = new_stage(connection)
@@ -125,7 +125,7 @@ def parts(stage: Stage) -> list[tuple[str | None, ...]]:
 
 
 def test_the_last_parts_of_a_name_count(stage: Stage) -> None:
-    """The usual ones are stored as nothing, and take the place of others all the same."""
+    """Parts that match the usual split are stored as NULL, but they still replace other parts."""
     usual = event(tracking_id="u1", first_name="Mary", last_name="Ann Smith")
     other = event(tracking_id="u1", first_name="Mary Ann", last_name="Smith")
     for sent, stored in (

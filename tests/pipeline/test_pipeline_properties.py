@@ -1,4 +1,4 @@
-"""What must hold for any events in any order, however they fall into batches."""
+"""Properties that hold for any events in any order and with any batch sizes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ modes = st.sampled_from(["auto", "external_id"])
 
 
 def run(stage: Stage, events: list[Accepted], sizes: list[int]) -> None:
-    """Process rows in batches of these sizes, and the rest at once."""
+    """Process rows in batches of these sizes, then all others in one batch."""
     rest = list(events)
     for size in [*sizes, len(events)]:
         now, rest = rest[:size], rest[size:]
@@ -154,7 +154,7 @@ def check_nothing_is_lost(stage: Stage, events: list) -> None:
     said = [receipt for each, receipt in told if isinstance(_item(each), AcceptedPerson)]
     assert sorted(stored + sent + dropped + seen + said) == stage.receipts
     assert stage.values("rejected", "id") == []
-    replaced = dropped  # what a page's event left on a path stays when another takes its place
+    replaced = dropped  # a page event's touchpoint stays when another event replaces the page event
     assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen, *replaced}
     kept = [
         _item(each)
@@ -240,7 +240,7 @@ def test_importing_twice_changes_nothing_twice(
     after = stage.dump()
     dropped = len(after.pop("duplicates")) - len(before.pop("duplicates"))
     assert dropped == len(imported)
-    # Identifiers have been seen once more; whose they are stays.
+    # Identifiers were seen once more, but belong to the same contacts.
     seen = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
     assert seen[0] == seen[1]
     assert before == after

@@ -1,4 +1,4 @@
-"""Plans of a worker's lookups: made once and not for each batch, they have to fit tables that have
+"""Query plans of a worker's lookups: made once rather than for each batch, so they must suit tables that have
 grown since.
 """
 
@@ -19,7 +19,7 @@ def order(number: int) -> Accepted:
 
 
 def plan_of_lookup(connection: WorkerConnection) -> str:
-    """Return the plan that the connection has made of a lookup."""
+    """Return the connection's plan for a lookup."""
     query = f"{PREPARED} WHERE p.statement LIKE %s"
     row = connection.execute(query, (LOOKUP,), prepare=False).fetchone()
     assert row is not None
@@ -30,7 +30,7 @@ def plan_of_lookup(connection: WorkerConnection) -> str:
 
 
 def test_it_works(young_url: str) -> None:
-    """Plans for a few hundred rows, which came one by one, are made anew when many follow."""
+    """Plans made for a few hundred single rows are replaced when many rows follow."""
     with connect(young_url) as worker:
         stage = new_stage(worker)
         for number in range(SINGLE):

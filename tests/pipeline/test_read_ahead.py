@@ -1,4 +1,4 @@
-"""Rows that a worker parses ahead: used when nothing has happened to them, never otherwise."""
+"""Rows that a worker parses ahead are used only if they haven't changed since."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
-    """Counts how often each row is parsed."""
+    """A counter of how often each row is parsed."""
     counter = Counter[int]()
     for module in (batch_runner, read_ahead):
         parse = module.parse
@@ -90,7 +90,7 @@ def test_a_mended_row_is_read_anew(stage: Stage) -> None:
 
 
 def test_a_row_under_an_old_id_is_read_anew(stage: Stage) -> None:
-    """A rejected row that was mended comes back under its id."""
+    """A repaired rejected row returns to the inbox under its old id."""
     stage.put(*people(4))
     ahead = ReadAhead()
     batch(stage, ahead)
@@ -179,7 +179,7 @@ def test_a_batch_that_fails_is_done_again(stage: Stage, monkeypatch: pytest.Monk
 
 
 def test_nothing_outlives_its_connection(stage: Stage, database_url: str) -> None:
-    """After it the database may be another one, in which the same numbers stand for other rows."""
+    """After a reconnect the database may be another one, where the same numbers identify other rows."""
     stage.put(*people(4))
     ahead = ReadAhead()
     with connect(database_url) as worker:
@@ -197,7 +197,7 @@ def test_nothing_is_held_of_spaces_where_nothing_waits(
     stage.put(*people(4))
     duty.attend(connection, stage.space_id)
     stage.process()
-    connection.execute("DELETE FROM inbox")  # of other Spaces, so that a round is one look
+    connection.execute("DELETE FROM inbox")  # of other Spaces, so that one poll is a full round
     duty.waiting(connection)
     assert ahead.take(connection, stage.space_id) is None
 

@@ -1,6 +1,6 @@
-"""Random histories of a Space with two workers that read ahead: whatever happens between their
-batches, the facts are those of a worker that does not. `HEADWATER_READ_AHEAD_HISTORIES=10000` makes
-it a long run.
+"""Random histories of a Space with two workers that read ahead: whatever changes between their batches, the
+stored facts are the same as without reading ahead. `HEADWATER_READ_AHEAD_HISTORIES=10000` makes it a long
+run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ steps = st.one_of(
 
 
 class Twin:
-    """A Space to which a history happens, with two workers or with none that reads ahead."""
+    """A Space that a history is applied to, with two workers, with or without reading ahead."""
 
     def __init__(self, connection: psycopg.Connection, workers: list[ReadAhead] | None) -> None:
         self.stage = new_stage(connection)
@@ -106,7 +106,7 @@ class Twin:
         self.drawn.append(row[0])
 
     def arrive(self, item: Item) -> None:
-        """A row that was accepted before others and is committed after them."""
+        """Commit a row whose receipt is older than those of rows committed before it."""
         if self.drawn:
             self.change(
                 "INSERT INTO inbox (id, kind, sender, received_at, payload, space_id)"

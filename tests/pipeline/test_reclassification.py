@@ -1,4 +1,4 @@
-"""A changed name of a source counts for what was processed before it, as for what comes after."""
+"""A changed source name applies to data processed earlier just as to new data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def set_names(database_url: str) -> SetNames:
-    """Changes a Space's names of sources, as its settings are changed."""
+    """Change a Space's source names, like its settings page."""
 
     def change(stage: Stage, names: Mapping[str, str]) -> None:
         changes = read_changes({f"source_name.{name}": names[name] for name in names})
@@ -50,7 +50,7 @@ def set_names(database_url: str) -> SetNames:
 
 @pytest.fixture
 def left(database_url: str) -> Callable[[Stage], list[Reclassification]]:
-    """What is left to do in a Space."""
+    """Return a Space's unfinished reclassifications."""
 
     def read(stage: Stage) -> list[Reclassification]:
         return _run(database_url, lambda connection: list_reclassifications(connection, stage.space_id))
@@ -67,7 +67,7 @@ def _run(url: str, work: Callable[[psycopg.AsyncConnection], Any]) -> Any:
 
 
 def reclassify(stage: Stage, most: int = 2000) -> int:
-    """Do all there is to do, and return in how many pieces."""
+    """Reclassify everything, and return the number of batches."""
     pieces = 0
     while reclassify_next(stage.connection, stage.space_id, most):
         pieces += 1
@@ -142,7 +142,9 @@ def test_names_go_together(stage: Stage, set_names: SetNames, left: Callable[...
 
 
 def test_what_is_accepted_meanwhile(stage: Stage, set_names: SetNames) -> None:
-    """What waits when a name is changed is processed by it, before or after its turn comes."""
+    """Rows that wait in the inbox when a name changes get the new source, before and after the
+    reclassification.
+    """
     stage.run(hit(url=LINK, trk_token="one"))
     stage.put(hit(url=LINK, trk_token="two"))
     set_names(stage, {"fb-paid": "facebook_ads"})
@@ -229,7 +231,7 @@ def test_a_space_that_is_locked_is_left_for_later(
 
 
 def test_contacts_that_were_merged(stage: Stage, set_names: SetNames) -> None:
-    """Should they part again, the events of either are found by the source."""
+    """In case the contacts are separated again, the events of both are found by the source."""
     stage.run(
         hit(url=LINK, trk_token="one"),
         person(trk_token="one", email="a@b.org"),
@@ -250,7 +252,7 @@ QUERIES = (
 
 
 def some_item(number: int, at: int) -> Item:
-    """A page view, a touchpoint or an event, at least a half hour from others with its source."""
+    """Return a page view, touchpoint or event, at least half an hour from others with its source."""
     dice = Random(number)
     moment, url = T0 + at * 31 * MINUTE, PAGE + dice.choice(QUERIES)
     who: dict[str, Any] = {"trk_token": dice.choice(TOKENS)}
@@ -272,14 +274,14 @@ def put_both(stages: tuple[Stage, Stage], items: list[Item], batch: int) -> None
 
 
 def facts(stage: Stage) -> dict[str, Any]:
-    """Everything but the masks, which may have more than they need."""
+    """Return everything except the masks, which may have more bits than needed."""
     dump = stage.dump()
     del dump["contacts"], dump["events"]
     return dump
 
 
 def unmasked(stage: Stage) -> int:
-    """How many events lack the source of a touchpoint before them."""
+    """Count events that lack the source of an earlier touchpoint."""
     query = (
         "SELECT count(*) FROM events e JOIN touchpoints t USING (space_id, contact_id)"
         " WHERE e.space_id = %s AND t.occurred_at <= e.event_time"
@@ -301,8 +303,8 @@ def test_the_past_is_what_it_would_have_been(
     connection: psycopg.Connection, set_names: SetNames,
     numbers: list[int], late: list[int], order: Random, most: int,
 ) -> None:  # fmt: skip
-    """Names that were there from the beginning, and names that came later, lead to the same; also
-    when page views come afterwards, which others depend on.
+    """Names added at the beginning and names added later give the same result, even if page views arrive late
+    that others depend on.
     """
     earlier, later = new_stage(connection), new_stage(connection)
     items = [some_item(number, at) for at, number in enumerate(numbers)]

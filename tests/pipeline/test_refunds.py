@@ -1,4 +1,4 @@
-"""Refunds follow from reports of them and from their order, in whatever order these arrive."""
+"""Refunds are derived from refund reports and their order, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_refund_waits_for_its_order(stage: Stage) -> None:
          [-15, -10, 50]),
         ([back(MoneyBack(amount="25", version=2)), back(MoneyBack(amount="10", version=1))],
          [-25, 50]),
-        # What comes back to life: a cancelled order that is reopened, a refund that failed.
+        # Amounts that are restored: a cancelled order that is reopened, a refund that failed.
         ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="0", version=2))], [50]),
         ([back(MoneyBack(amount="0", version=2)), back(MoneyBack(amount=None, version=1))], [50]),
         ([back(MoneyBack(amount="30", version=1)), back(one("r1", "30", version=2, failed=True))],
@@ -86,7 +86,7 @@ def test_a_refund_waits_for_its_order(stage: Stage) -> None:
         ([back(one("r1", "30", version=1)), back(one("r1", "30", version=2, failed=True))], [50]),
         ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="5", version=2))],
          [-5, 50]),
-        # Parts add up: a refund, and a dispute about the rest.
+        # Parts add up: a refund, and a dispute about the remaining amount.
         ([back(one("r1", "30")), back(one("d1", "20", part="dispute"))], [-30, -20, 50]),
     ],
 )  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_refund_waits_for_its_order(stage: Stage) -> None:
 def test_what_follows_from_reports(
     stage: Stage, reports: list[Accepted], expected: list[float], place: int, limit: int
 ) -> None:
-    """Whether the order comes first or last."""
+    """The order comes before or after its reports."""
     arrivals = [order(), *reports] if place == 0 else [*reports, order()]
     stage.put(*arrivals)
     stage.process(limit)
@@ -106,7 +106,7 @@ def test_what_follows_from_reports(
 
 
 def test_another_id_of_the_same_order(stage: Stage) -> None:
-    """Reports under several ids, before and after it is known that they mean one order."""
+    """Reports under several ids, before and after they are known to belong to one order."""
     stage.run(back(one("r1", "10"), order_ids=("pi_1",)))
     stage.run(order(order_id="in_1"))
     assert amounts(stage) == [50]
@@ -144,7 +144,7 @@ def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
 
 
 def test_foreign_money(stage: Stage) -> None:
-    """A refund in the order's currency is bounded by the order; another one stands by itself."""
+    """A refund in the order's currency is limited to the order's amount. One in another currency is not."""
     stage.run(order(currency="GBP"), back(one("r1", "60"), currency="GBP"))
     assert amounts(stage) == [-50, 50]
     stage.run(back(one("r2", "7"), currency="JPY"))
@@ -157,16 +157,14 @@ def test_foreign_money(stage: Stage) -> None:
 @pytest.mark.parametrize("sender", ["webhook", "import"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, first: bool) -> None:
-    """Webhooks and imports report it as an event of the order: it is no duplicate, nor is the
-    order.
-    """
+    """Webhooks and imports send it as an event of the order. Neither it nor the order is a duplicate."""
     refund = by(sender, event(order_id="o1", amount="-15", idempotency_key="k1"))
     for arrival in ([refund, order()] if first else [order(), refund]) + [refund]:
         stage.run(arrival)
     assert amounts(stage) == [-15, 50]
 
 
-# An order's life, and what its reports must amount to
+# An order's history, and the sum that its reports must give
 
 VALUES = ["0", "0.01", "5", "10", "19.99", "50", "70"]
 statements = st.builds(
@@ -182,7 +180,7 @@ statements = st.builds(
 
 
 def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
-    """The oracle: what remains of an order."""
+    """Return what remains of an order, computed independently."""
     latest: dict[tuple[str, str], MoneyBack] = {}
     for each in statement:
         key = each.part, each.item
@@ -215,8 +213,8 @@ def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
 def test_any_life_of_an_order(
     connection: psycopg.Connection, statement: list[MoneyBack], place: int, limit: int
 ) -> None:
-    """Equal versions of one statement, and repeats, count in the order of arrival; everything else
-    does not depend on it.
+    """Repeats, and statements with equal versions, apply in order of arrival. Otherwise the order of arrival
+    doesn't matter.
     """
     stage = new_stage(connection)
     arrivals = [back(each) for each in statement]
@@ -230,7 +228,7 @@ def test_any_life_of_an_order(
 
 
 def test_repeats_of_many_orders(stage: Stage) -> None:
-    """40 orders, each with refunds told twice, all shuffled."""
+    """40 orders, each with a refund reported twice, all shuffled."""
     draw = random.Random(7)
     arrivals: list[Accepted] = []
     for number in range(40):

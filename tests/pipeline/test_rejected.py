@@ -1,4 +1,4 @@
-"""Rows that cannot be processed: set aside alone, listed, and played again."""
+"""Rows that cannot be processed: set aside individually, listed, and replayed."""
 
 from __future__ import annotations
 

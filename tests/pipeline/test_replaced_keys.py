@@ -1,4 +1,4 @@
-"""An event of a page that one of the business replaces gives up its keys to the next."""
+"""When the business's event replaces a page's event, later events may use the page's keys."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.support.pipeline import by, event, new_stage
 
 @pytest.mark.parametrize("sizes", [(3,), (1, 2), (2, 1), (1, 1, 1)])
 def test_it_works(connection: psycopg.Connection, sizes: tuple[int, ...]) -> None:
-    """The business repeats the page's key without its order, and the page sends the order anew: in
-    one batch as in several.
+    """The business repeats the page's key without its order, and the page sends the order again. The result
+    is the same in one batch or several.
     """
     sent = [
         by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k2")),

@@ -1,4 +1,4 @@
-"""POST /destinations/{id}/replay: finished deliveries queued once more."""
+"""POST /destinations/{id}/replay: finished deliveries queued again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_which_ones(api: Api, forwarder: Forwarder) -> None:
 
 
 def test_too_old(api: Api, forwarder: Forwarder) -> None:
-    """The tests' platform takes events of seven days."""
+    """The test platform accepts events for seven days."""
     destination_id = forwarder.make()
     now = datetime.now(UTC)
     for days in (6.9, 7.1, 30):

@@ -1,4 +1,4 @@
-"""A worker's rounds of the Spaces with waiting rows."""
+"""A worker's rounds through the Spaces with waiting rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stages(connection: psycopg.Connection) -> list[Stage]:
-    """Seven Spaces where a row waits, and no other Space where one does."""
+    """Seven Spaces with a waiting row. No other Space has one."""
     connection.execute("DELETE FROM inbox")
     stages = [new_stage(connection) for _ in range(7)]
     for each in stages:
@@ -31,7 +31,7 @@ def stages(connection: psycopg.Connection) -> list[Stage]:
 
 
 class Ended(list[set[int]]):
-    """The Spaces of each round that has ended."""
+    """The Spaces of each finished round."""
 
 
 def places(stages: list[Stage], spaces: list[int]) -> list[int]:
@@ -77,7 +77,7 @@ def test_a_worker_that_leaves_goes_on_elsewhere(
     drawn: int,
     expected: list[int],
 ) -> None:
-    """It draws among all Spaces, also those that it has not come to."""
+    """It draws from all Spaces, including those not yet visited in this round."""
     ends: list[int] = []
 
     def draw(end: int) -> int:
@@ -95,7 +95,7 @@ def test_a_worker_that_leaves_goes_on_elsewhere(
 def test_a_space_that_others_have_taken_is_left(
     connection: psycopg.Connection, stages: list[Stage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the duty, which learns it from the batch."""
+    """The pipeline task leaves it when its batch finds no rows."""
     left: list[int] = []
     monkeypatch.setattr(Rounds, "jump", lambda _: left.append(1))
     duty = make_pipeline_duty()

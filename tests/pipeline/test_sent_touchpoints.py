@@ -1,4 +1,4 @@
-"""Touchpoints that were sent by themselves: what they become, and what they change."""
+"""Touchpoints sent on their own: what is stored, and what they change."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the attribution parameters of events mean, whichever way they come in: names that are none,
-and returns from payment pages, log-ins and the shop's own pages.
+"""The meaning of attribution parameters of events, by every route: names that aren't sources, and returns
+from payment pages, log-ins and the shop's own pages.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_a_return_makes_no_touch(stage: Stage, host: str) -> None:
     stage.run(event(email="a@b.org", url=PAGE, trk_source=host),
               event(email="b@b.org", url=PAGE, trk_source=host, trk_type="referral"))  # fmt: skip
     assert sources(stage) == []
-    # The link's own tags, or a campaign that somebody wrote down, count all the same.
+    # The link's own tags, or a campaign given by a person, still count.
     stage.run(event(email="c@b.org", url=f"{PAGE}?gclid=1", trk_source=host),
               event(email="d@b.org", url=PAGE, trk_source=host, trk_campaign="x"))  # fmt: skip
     assert sorted(sources(stage)) == ["google_ads", "referral"]

@@ -1,4 +1,4 @@
-"""What touchpoints say of their ads and pages is stored once a Space, under small numbers."""
+"""The ad and page details of touchpoints are stored once per Space, under small numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stage(database_url: str) -> Iterator[Stage]:
 
 
 def stored(stage: Stage) -> dict[int, dict[str, str]]:
-    """The tag sets by their numbers, each with what it has."""
+    """Return the tag sets by number, with their non-empty values."""
     return {
         row[0]: {name: value for name, value in zip(COLUMNS, row[1:], strict=True) if value}
         for row in stage.rows("tag_sets", "id", *COLUMNS)
@@ -34,7 +34,7 @@ def stored(stage: Stage) -> dict[int, dict[str, str]]:
 
 
 def test_it_works(stage: Stage) -> None:
-    """Events, touchpoints that are sent, and page views share them."""
+    """Events, sent touchpoints and page views share tag sets."""
     event_id, later, direct, page_view = stage.run(
         event(**SHOES),
         event(**SHOES, event_time=T0 + 40 * MINUTE),
@@ -74,7 +74,7 @@ def test_every_space_has_its_own(stage: Stage) -> None:
 
 
 def test_nothing_is_left_of_a_batch_that_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its numbers are given out when it is processed again, in whatever order."""
+    """Its numbers are assigned when the batch is processed again, in any order."""
     boots = event(**{**SHOES, "trk_keyword": "boot"})
     with monkeypatch.context() as patch:
         patch.setattr(batch_runner, "empty_inbox", fail)
@@ -92,7 +92,7 @@ def fail(*_: object) -> None:
 
 
 def test_workers_take_turns(stage: Stage, database_url: str) -> None:
-    """A worker that knows nothing of what others have stored since gives out no number twice."""
+    """A worker with outdated knowledge of the stored tag sets never assigns a number twice."""
     with connect(database_url) as second:
         other = Stage(second, stage.space_id)
         for number, worker in enumerate((stage, other, stage, other)):

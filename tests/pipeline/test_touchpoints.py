@@ -1,4 +1,4 @@
-"""Touchpoints that events bring: when there is one, what it holds, and the sources of a path."""
+"""Touchpoints from events: when one is created, its contents, and the sources of a path."""
 
 from __future__ import annotations
 

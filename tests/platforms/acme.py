@@ -1,4 +1,4 @@
-"""The smallest platform there can be, as the file of a new one's folder."""
+"""The smallest possible platform, used as the module of a new platform's folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AcmeSettings(ConsentSettings, frozen=True, kw_only=True):
 
 
 class Acme(Platform):
-    """Purchases of an account."""
+    """A platform that accepts purchases."""
 
     name = "acme"
     title = "Acme Ads"

@@ -1,5 +1,5 @@
-"""One purchase with everything known of it, what each platform is sent of it, and helpers to look
-at calls and at what is shown of them.
+"""A purchase with all its details, the call expected by each platform, and helpers to read calls and redacted
+parts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONVERSION = Conversion(
     ),
 )
 BARE = Conversion(event_id=8, dedup_id="e1", event_name="lead_generated", event_time=EVENT_TIME)
-"""Of nobody and nothing."""
+"""A conversion without a person or other details."""
 
 
 def but(conversion: Conversion = CONVERSION, **changes: Any) -> Conversion:
@@ -58,7 +58,7 @@ def but(conversion: Conversion = CONVERSION, **changes: Any) -> Conversion:
 
 
 def destination(platform: Platform, settings: dict[str, Any], **fields: Any) -> Destination:
-    """A destination of the platform, its settings read as those of an operator are."""
+    """Return a destination of the platform, with its settings validated."""
     return Destination(
         space_id=1,
         id=2,
@@ -74,7 +74,7 @@ def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> E
 
 
 def seen(call: EgressRequest) -> dict[str, Any]:
-    """A call in the form of the examples' file."""
+    """Return a call in the format of the examples file."""
     parts = urlsplit(call.url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
     return {
@@ -87,14 +87,14 @@ def seen(call: EgressRequest) -> dict[str, Any]:
 
 
 def answer(status: int, body: object = None, **fields: Any) -> EgressResponse:
-    """An answer with a body of JSON, of bytes as they are, or without one."""
+    """Return an answer with a JSON body, raw bytes or an empty body."""
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     return EgressResponse(status=status, body=raw, **fields)
 
 
 def of_somebody(number: str) -> tuple[Conversion, list[str]]:
-    """A conversion of which everything identifying holds `number`, and all of these values, plain
-    and as hashes.
+    """Return a conversion whose identifying values all contain `number`, and these values in clear and
+    hashed.
     """
     digits = str(int(number, 16))[:9].rjust(9, "7")
     plain = {

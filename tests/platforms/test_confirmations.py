@@ -1,5 +1,5 @@
-"""A platform has taken events when it says so in its own way. Whatever else answers with success,
-such as a proxy or a hotel's login page, has not.
+"""A platform has accepted events only if its answer says so in the platform's own format. Any other
+successful answer, such as that of a proxy or a hotel's login page, isn't a confirmation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONFIRMED = {
     "chatgpt_ads": {"accepted_events": 2},
 }  # fmt: skip
 UNPUBLISHED = {"reddit", "snapchat"}
-"""Of these only that it is an object with something in it."""
+"""Their format is unpublished, so any non-empty object is a confirmation."""
 EVERY = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
 
 

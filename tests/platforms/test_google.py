@@ -1,4 +1,4 @@
-"""Google: what is sent and by what token, what is not, what answers mean and what is shown."""
+"""Google: what is sent and with which token, what isn't, how answers are classified, and what is shown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LEAD = but(BARE, url_click_ids={"gclid": "g1"})
 
 
 def test_it_works() -> None:
-    """The whole request is the reference's."""
+    """The whole request equals the reference."""
     assert seen(call_for(GOOGLE, TO, CONVERSION)) == EXAMPLES["google_data_manager"]
 
 
@@ -74,7 +74,7 @@ def test_the_least() -> None:
 
 
 def test_several_actions_in_one_call() -> None:
-    """Each event names the one it is for: one that names none goes to all."""
+    """Each event names its conversion action. An event without one would go to all of them."""
     body = seen(call_for(GOOGLE, TO, CONVERSION, LEAD, CONVERSION))["body"]
     assert [(each["reference"], each["productDestinationId"]) for each in body["destinations"]] == [
         ("555000111", "555000111"),

@@ -1,4 +1,4 @@
-"""Google's answers, of its token endpoint and of its interface, as verdicts."""
+"""Verdicts from answers of Google's token endpoint and API."""
 
 from __future__ import annotations
 

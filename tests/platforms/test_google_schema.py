@@ -1,4 +1,4 @@
-"""Requests to Google against the description that it publishes, which comes with its client library."""
+"""Requests to Google checked against Google's published schema, which its client library includes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_time(value: object) -> bool:
 
 
 def read_schema() -> Any:
-    """The published schema, where nothing but the named fields may occur."""
+    """Return the published schema, changed to allow only the named fields."""
     published = files("googleapiclient").joinpath("discovery_cache/documents/datamanager.v1.json")
     schemas = json.loads(published.read_text(encoding="utf-8"))["schemas"]
     for schema in schemas.values():
@@ -51,7 +51,7 @@ CLICKS = st.dictionaries(st.sampled_from(["gclid", "gbraid", "wbraid"]), st.just
 
 @st.composite
 def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
-    """The conversions of a call, whether each is a correction, and whether the call is a trial."""
+    """Draw a call's conversions, whether each is a correction, and whether the call is a test."""
     found = [
         msgspec.structs.replace(
             draw(conversions()),
@@ -75,7 +75,7 @@ def body(found: list[Conversion], is_correction: list[bool], is_test: bool) -> A
 
 
 def test_it_works() -> None:
-    """The schema refuses what it does not name."""
+    """The schema refuses fields that it doesn't define."""
     wrong = {"destinations": [], "events": [{"transactionId": 7, "value": 3, "eventTimestamp": "today"}]}
     assert len(list(SCHEMA.iter_errors(wrong))) == 3
 

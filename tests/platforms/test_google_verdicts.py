@@ -1,4 +1,4 @@
-"""Google's verdicts on the events of a request, as the platform's part reads them."""
+"""How Google's verdicts on the events of a request are read."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def test_it_works() -> None:
     ("groups", "expected"),
     [
         ([group("PARTIAL_SUCCESS", error("INVALID_EVENT", 1))], {0: COUNTED, 1: REFUSED, 2: COUNTED}),
-        # It names fewer than it counts: of the others nothing is known.
+        # Google names fewer events than it counts, so the verdicts of the others are unknown.
         ([group("PARTIAL_SUCCESS", error("INVALID_EVENT", 1, count=2))], {1: REFUSED}),
         ([group("FAILED", error("INVALID_EVENT", count=3))], {0: REFUSED, 1: REFUSED, 2: REFUSED}),
         ([group("SUCCESS", action="1"), group("FAILED", error("INVALID_EVENT"), action="2")],
          {0: COUNTED, 1: REFUSED}),
         ([group("SUCCESS", action="1"), group("SUCCESS", action="2")], {0: COUNTED, 1: COUNTED, 2: COUNTED}),
-        # The worst of several reasons counts.
+        # The most serious of several reasons counts.
         ([group("FAILED", error("INTERNAL_ERROR", 0, 1, 2), error("INVALID_EVENT", 0, 1))],
          {0: REFUSED, 1: REFUSED, 2: LATER}),
     ],

@@ -1,4 +1,4 @@
-"""Values in the forms platforms compare. The hashes are those the platforms publish."""
+"""Values normalized as each platform compares them. The hashes are those that the platforms publish."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_it_works() -> None:
             "Al.ice$+Apple@Example.Com", reddit_email,
             "ff8d9819fc0e12bf0d24892e45987e249a28dce836a85cad60e28eaaa8c6d976",
         ),
-        # The one purchase
+        # The example purchase
         (INPUT["email"], google_email, NORMAL["sha_email_google"]),
         (INPUT["email"], reddit_email, NORMAL["sha_email_reddit"]),
         (NORMAL["phone_e164"], phone_with_plus, NORMAL["sha_phone_e164"]),
@@ -118,7 +118,7 @@ def test_phones(text: str, region: str | None, expected: str | None) -> None:
         ("a.b@notgmail.com", "a.b@notgmail.com", "a.b@notgmail.com", "ab@notgmail.com"),
         ("+all@gmail.com", "+all@gmail.com", None, None),
         ("$$@example.com", "$$@example.com", "$$@example.com", None),
-        # An international domain keeps the spelling it came with.
+        # An international domain keeps its original spelling.
         ("x@xn--mnchen-3ya.de", *["x@xn--mnchen-3ya.de"] * 3),
         ("X@münchen.de", *["x@münchen.de"] * 3),
         *[(text, None, None, None) for text in ("", "a", "@@", "a..b@example.com", "a@", "a@b c")],

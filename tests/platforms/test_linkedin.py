@@ -1,4 +1,4 @@
-"""LinkedIn: what is sent and by what token, what is not, what answers mean and what is shown."""
+"""LinkedIn: what is sent and with which token, what isn't, how answers are classified, and what is shown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TO = to()
 
 
 def test_it_works() -> None:
-    """The whole request is the reference's."""
+    """The whole request equals the reference."""
     assert seen(call_for(LINKEDIN, TO, CONVERSION)) == EXAMPLES["linkedin"]
 
 

@@ -1,4 +1,4 @@
-"""Meta: what is sent, what is not, what answers mean and what is shown."""
+"""Meta: what is sent, what isn't, how answers are classified, and what is shown."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fbc(conversion: Conversion) -> str | None:
 
 
 def test_it_works() -> None:
-    """The whole request is the reference's."""
+    """The whole request equals the reference."""
     expected = EXAMPLES["meta"]
     expected = {**expected, "url": expected["url"].format(pixel_id="1234567890")}
     assert seen(call_for(META, TO, CONVERSION)) == expected

@@ -1,4 +1,4 @@
-"""Microsoft's offline conversions: the calls it gets, corrections of them, and what its answers mean."""
+"""Microsoft's offline conversions: the calls, their corrections, and how answers are classified."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ KEY = {
     "HashedPhoneNumber": hash_text("+16505551212"),
 }
 FOUND = {name: KEY[name] for name in ("ConversionName", "ConversionTime", "MicrosoftClickId")}
-"""By which Microsoft finds a conversion; the others may have changed since."""
+"""The fields by which Microsoft finds a conversion. The other fields may have changed since."""
 
 
 def offline(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:

@@ -1,5 +1,5 @@
-"""A new platform is its folder, its test and its lines in two pages of the documentation: it is
-found, offered and sent to without a line of code elsewhere.
+"""A new platform needs its folder, its test and lines in two documentation pages. It is found, offered and
+sent to without code elsewhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILES = (
     "docs/forwarding.md",
     "docs/configuration.md",
 )
-"""All that names a new platform. A large one may have further modules in its folder."""
+"""All files that name a new platform. A large platform may have more modules in its folder."""
 
 OTHER_MEANINGS = {
     "sources": "networks that visits come from, whether or not anything is sent there",
@@ -47,12 +47,12 @@ OTHER_MEANINGS = {
     "site_tests": "an element of HTML",
     "spend": "services whose reports of costs are known, whether or not anything is sent there",
 }
-"""Folders that use the same words for something else."""
+"""Folders where the same words mean something else."""
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """A package of platforms with one in it."""
+    """A platforms package that contains one platform."""
     folder = tmp_path / "more_platforms" / "acme"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").touch()
@@ -65,7 +65,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 
 @pytest.fixture
 def acme(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """The new platform, among the others."""
+    """The new platform, registered with the others."""
     platforms = find_kinds(package, Platform)
     monkeypatch.setitem(registry.PLATFORMS, "acme", platforms["acme"])
     return platforms["acme"]
@@ -148,7 +148,7 @@ def test_a_platform_is_at_most_five_files(name: str) -> None:
 
 
 def names_in(path: Path) -> set[str]:
-    """The platforms that a module names: in a string of its own, by a variable, or by an import."""
+    """Return the platforms that a module names: in a string, as a variable or in an import."""
     tree = ast.parse(path.read_text())
     words: set[str] = set()
     for node in ast.walk(tree):

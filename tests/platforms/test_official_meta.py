@@ -1,4 +1,4 @@
-"""Hashed personal data against Meta's own client. Needs the package facebook-business."""
+"""Hashed personal data compared with Meta's own client. Needs the package facebook-business."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ PHONES = st.integers(1_000_000_000, 99_999_999_999).map(lambda number: f"+{numbe
 )
 @settings(max_examples=campaign_size("HEADWATER_META_PEOPLE", 100, 10_000))
 def test_it_works(person: ConvertedPerson) -> None:
-    """Names of letters. Its client leaves punctuation in names, which Meta's documentation takes out."""
+    """Names have only letters here: Meta's client keeps punctuation in names, although its documentation
+    removes it.
+    """
     theirs = client.UserData(
         email=person.email, phone=person.phone, first_name=person.first_name, last_name=person.last_name,
         city=person.city, state=person.state, country_code=person.country,

@@ -1,4 +1,4 @@
-"""Pinterest: the calls it gets, what it cannot take, and what its answers mean."""
+"""Pinterest: its calls, what they can't contain, and how answers are classified."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_all_are_processed() -> None:
 
 @pytest.mark.parametrize("status", [200, 422])
 def test_some_failed(status: int) -> None:
-    """A success says so at the top, an error among its details."""
+    """A success has the statuses at the top level, and an error has them in its details."""
     statuses = {"num_events_received": 2, "num_events_processed": 1, "events": [PROCESSED, FAILED]}
     body = statuses if status == 200 else {"code": 1, "message": "Not all", "details": statuses}
     assert PINTEREST.classify(answer(status, body), 2) == PartlyAccepted(

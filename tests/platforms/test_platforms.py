@@ -1,6 +1,4 @@
-"""What holds for every platform: it is described, takes whatever a conversion holds, and makes
-something of whatever is answered.
-"""
+"""Rules for every platform: it has descriptions, accepts any conversion, and classifies any answer."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ EVERY = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
 
 
 def sample(platform: Platform) -> Destination:
-    """A destination with what its platform cannot do without."""
+    """Return a destination with the platform's required settings."""
     required = (each for each in msgspec.structs.fields(platform.settings) if each.required)
     settings = dict.fromkeys((each.name for each in required), "1234567890")
     return Destination(
@@ -56,7 +54,7 @@ def sample(platform: Platform) -> Destination:
 
 @EVERY
 def test_it_works(platform: Platform) -> None:
-    """A platform is told of whole: nothing of it has to be looked up elsewhere."""
+    """A platform's definition is complete."""
     assert re.fullmatch(r"[a-z]+(_ads|_offline)?", platform.name)
     assert platform.url.startswith("https://")
     assert not platform.url.endswith("/")
@@ -179,7 +177,7 @@ def test_whatever_is_answered(platform: Platform, given: EgressResponse, count: 
 
 @EVERY
 def test_deep_nonsense(platform: Platform) -> None:
-    """A body nested past what can be read is one that cannot be read, and no event's fault."""
+    """A body nested too deeply to parse is treated as unreadable, and no event is refused for it."""
     verdict = platform.classify(answer(200, b"[" * 60_000), 1)
     assert isinstance(verdict, CallDeferred | CallAccepted)
 
@@ -193,7 +191,7 @@ def test_trials_and_real_sendings_share_a_path(platform: Platform) -> None:
 
 @EVERY
 def test_what_it_declares_it_builds(platform: Platform) -> None:
-    """A platform that takes corrections or credit has a way to build them, and the other way round."""
+    """A platform that accepts corrections or credit can build them, and the reverse."""
     kind = type(platform)
     assert (kind.corrections is not None) == (kind.build_correction is not Platform.build_correction)
     assert (kind.credits is not None) == (kind.build_credit is not Platform.build_credit)

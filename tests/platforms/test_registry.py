@@ -1,4 +1,4 @@
-"""What holds of every platform alike."""
+"""Rules that hold for every platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a setting is said in a sentence for people, whichever platform's it is."""
+"""Errors in settings are readable sentences, on every platform."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_it_works() -> None:
     "kind", [*PLATFORMS.values(), *SPEND.values()], ids=lambda kind: type(kind).__module__
 )
 def test_only_a_chosen_version_is_stored(kind: AccountKind) -> None:
-    """Of other settings the defaults are stored. An empty version in a form is none."""
+    """Other settings are stored with their defaults. An empty version in a form means no version."""
     schema = settings_schema(kind)
     required = {name: schema["properties"][name]["examples"][0] for name in schema.get("required", ())}
     stored = read(kind, {**required, VERSION: ""}, as_text=True)

@@ -1,4 +1,4 @@
-"""Snapchat: the calls it gets, what it cannot take, and what its answers mean."""
+"""Snapchat: its calls, what they can't contain, and how answers are classified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TikTok: what is sent, what is not, what answers mean and what is shown."""
+"""TikTok: what is sent, what isn't, how answers are classified, and what is shown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TO = to()
 
 
 def test_it_works() -> None:
-    """The whole request is the reference's."""
+    """The whole request equals the reference."""
     expected = EXAMPLES["tiktok"]
     expected = {**expected, "body": {**expected["body"], "event_source_id": CODE}}
     assert seen(call_for(TIKTOK, TO, CONVERSION)) == expected
@@ -131,7 +131,7 @@ def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) ->
         ("0", "EUR", {"currency": "EUR", "value": 0}),
         ("-5", "EUR", {"currency": "EUR", "value": -5}),
         ("149.9", "GEL", {}),
-        ("149.9", "XXX", {}),  # what ISO 4217 writes where there is no currency
+        ("149.9", "XXX", {}),  # the ISO 4217 code for no currency
     ],
 )
 def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(

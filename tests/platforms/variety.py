@@ -1,6 +1,4 @@
-"""Conversions of every kind for the platforms' tests: bare ones, ones of which anything may be
-known, and what has to hold of whatever is shown of them.
-"""
+"""Conversions of every kind for the platform tests, from bare to complete, and checks of redacted parts."""
 
 from __future__ import annotations
 
@@ -20,23 +18,23 @@ DENIED = AdConsent(ad_user_data=False, ad_personalization=False)
 
 
 def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
-    """An event of which nothing else is known."""
+    """Return an event without other details."""
     return but(BARE, event_name=event_name, **known)
 
 
 def destination(platform: Platform, settings: dict[str, Any], **changes: Any) -> Destination:
-    """A destination of the platform, whose token is that of the examples."""
+    """Return a destination of the platform with the examples' token."""
     return examples.destination(platform, settings, **({"secrets": {"access_token": "***"}} | changes))
 
 
 def expected(name: str, **placeholders: str) -> dict[str, Any]:
-    """A call of the examples, its placeholders filled in."""
+    """Return an example call with its placeholders filled in."""
     call = EXAMPLES[name]
     return call | {"url": call["url"].format(**placeholders)}
 
 
 def texts_of(value: Any) -> set[str]:
-    """Every text in a JSON document."""
+    """Return every string in a JSON document."""
     if isinstance(value, dict):
         return set().union(*(texts_of(item) for item in value.values()))
     if isinstance(value, list):
@@ -45,13 +43,13 @@ def texts_of(value: Any) -> set[str]:
 
 
 def _marked(mark: str) -> st.SearchStrategy[str | None]:
-    """A text that can be found again, as `mark` occurs in nothing else."""
+    """Draw a text that contains `mark`, which occurs nowhere else."""
     letters = st.text(st.characters(categories=("L", "Nd")), max_size=8)
     return st.none() | letters.map(lambda text: f"{mark}{text}")
 
 
 def conversions() -> st.SearchStrategy[Conversion]:
-    """Conversions of which anything may be known, personal values marked with QQ."""
+    """Draw conversions with any details, and with personal values marked QQ."""
     email = st.none() | st.from_regex(r"\Aqq[a-z]{1,5}(\.[a-z]{1,5})?(\+[a-z]{1,3})?@qq\.example\Z")
     person = st.builds(
         ConvertedPerson,
@@ -93,7 +91,7 @@ _HASHED = re.compile(r"[0-9a-f]{64}")
 
 
 def assert_shows_nobody(part: dict[str, Any], conversion: Conversion) -> None:
-    """No hash, name, address, browser, click or cookie is in a redacted part."""
+    """Check that a redacted part has no hash, name, address, browser, click or cookie."""
     for text in texts_of(part):
         assert "QQ" not in text
         assert not _HASHED.search(text)
@@ -103,7 +101,7 @@ def assert_shows_nobody(part: dict[str, Any], conversion: Conversion) -> None:
 
 
 def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
-    """Neither address, number nor name is in clear in a part, besides its URL."""
+    """Check that a part has no address, number or name in clear, except in its URL."""
     person = conversion.person
     private = {person.email, person.phone, person.phone and person.phone[1:]}
     for text in texts_of(part) - {conversion.url}:
@@ -112,7 +110,7 @@ def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
 
 
 def assert_described(platform: Platform) -> None:
-    """Every setting tells what it is."""
+    """Check that every setting has a description."""
     described = msgspec.json.schema(platform.settings)["$defs"]
     for fields in described.values():
         assert fields["properties"]

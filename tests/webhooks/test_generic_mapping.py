@@ -1,4 +1,4 @@
-"""The events that the generic webhook makes of a body, by the Space's own mapping."""
+"""The events that the generic webhook makes from a body with the Space's own mapping."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_without_a_time_it_is_that_of_receipt() -> None:
 
 
 def test_an_amount_whose_currency_cannot_be_read_is_left_out() -> None:
-    """It would count in the Space's currency."""
+    """Otherwise it would count in the Space's currency."""
     odd = {**SESSION, "currency": "ada@example.com"}
     outcome = read("stripe", stripe("checkout.session.completed", odd))
     assert outcome.event is not None
@@ -79,7 +79,7 @@ def test_an_amount_whose_currency_cannot_be_read_is_left_out() -> None:
 
 
 def test_what_cannot_be_kept_is_left_out() -> None:
-    """A purchase is not lost for a telephone number."""
+    """A purchase isn't lost because of a bad telephone number."""
     details = {"email": "ada@example.com", "name": "A" * 300, "phone": "5" * 100}
     body = stripe("checkout.session.completed", {**SESSION, "customer_details": details})
     outcome = read("stripe", body)

@@ -1,4 +1,4 @@
-"""Which orders are tests, and which have no visitor: every sender's marks."""
+"""How each sender marks test orders and orders without a visitor."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def settings_of(kind: str) -> dict[str, str]:
 
 
 def test_it_works(webhooks: Hooks) -> None:
-    """A test order is told, counted and makes nothing, unless the webhook takes them."""
+    """A test order is reported and counted but makes no event, unless the webhook accepts test orders."""
     hook = webhooks.make("shopify")
     answer = hook.deliver({**ORDER, "test": True}).json()
     assert (answer["status"], "test order" in answer["message"]) == ("ignored", True)
@@ -181,7 +181,7 @@ def stored(connection: psycopg.Connection, kind: str, body: Any) -> Stage:
 
 @pytest.mark.parametrize(("kind", "body"), WITHOUT_VISITOR)
 def test_an_order_without_a_visitor(connection: psycopg.Connection, kind: str, body: Any) -> None:
-    """It counts, and makes no touch, whatever was copied to it."""
+    """It counts but makes no touchpoint, whatever attribution was copied to it."""
     stage = stored(connection, kind, body)
     assert stage.values("touchpoints", "id") == []
     ((amount, name),) = stage.rows("events", "amount", "event_name")
@@ -197,7 +197,7 @@ def test_an_order_with_a_visitor(connection: psycopg.Connection, kind: str, body
 
 
 def test_an_order_at_the_counter_has_no_customer(connection: psycopg.Connection) -> None:
-    """It counts all the same, as a contact that nothing is known of."""
+    """It still counts, for a contact without any details."""
     nobody = {"email": None, "contact_email": None, "customer": None, "billing_address": None}
     stage = stored(connection, "shopify", {**shop(source_name="pos"), **nobody,
                                            "note_attributes": []})  # fmt: skip
@@ -227,7 +227,7 @@ RETURNS = [
 
 @pytest.mark.parametrize("referrer", RETURNS)
 def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str) -> None:
-    """Whichever sender tells it, by whichever field."""
+    """Any sender may send it, in any of its fields."""
     host = referrer.split("/")[2]
     told = [
         ("shopify", {**ORDER, "landing_site": "/", "referring_site": referrer}, {}),

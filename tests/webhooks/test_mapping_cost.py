@@ -1,5 +1,5 @@
-"""What a Space's mapping costs: its functions take steps for what they do, and none of it runs on
-the event loop. Measured in CPU time of threads and in steps.
+"""The cost of a Space's mapping: its functions use steps in proportion to their work, and nothing runs on the
+event loop. Measured in CPU time of threads and in steps.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ MAPPINGS: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 LOOP_SECONDS = 0.05
 STEP_SECONDS = 10e-6
-"""CPU time of a step at the very most, on a slow machine: 0.25 to 2 µs were measured."""
+"""Upper limit of a step's CPU time on a slow machine. Measured: 0.25 to 2 µs."""
 
 
 def delivery(text: str, body: Any) -> tuple[ReadContext, WebhookRequest]:
@@ -81,7 +81,7 @@ def cpu(work: Callable[[], object]) -> float:
 
 
 def test_it_works() -> None:
-    """The loop's own thread does next to nothing, and goes on meanwhile."""
+    """The event loop's thread does almost nothing, and keeps running meanwhile."""
     reader, message = delivery(*MAPPINGS["absolute_url of many"])
 
     async def serve() -> int:
@@ -126,7 +126,7 @@ def test_all_own_functions_are_tried() -> None:
 
 
 def test_spaces_take_turns() -> None:
-    """However many deliveries one Space has, another waits for one of them at most."""
+    """However many deliveries one Space has, another Space waits for at most one of them."""
     slow = delivery(*MAPPINGS["number of many"])
     quick = delivery("u", "x")
     order: list[int] = []

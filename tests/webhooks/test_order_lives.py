@@ -1,5 +1,5 @@
-"""However an order's deliveries arrive and repeat, its events add up to what it is worth in the
-end, as plain Python adds it up.
+"""In any order and with any repeats, an order's deliveries give events that add up to its final amount,
+computed independently in plain Python.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import read
 
 LIVES = campaign_size("HEADWATER_ORDER_LIVES", 10, 1000)
-"""Of each sender."""
+"""For each sender."""
 Delivery = tuple[dict[str, Any], dict[str, str]]
-"""A body, and headers."""
+"""A body and headers."""
 
 
 @dataclass
 class Life:
-    """An order, its deliveries, and its worth."""
+    """An order, its deliveries and its final amount."""
 
     draw: random.Random
     amount: Decimal = Decimal("100.00")
@@ -44,7 +44,7 @@ class Life:
         return self.amount - min(self.amount, self.returned)
 
     def at(self) -> str:
-        """The next moment, as ISO 8601."""
+        """Return the next time as ISO 8601."""
         self.now += 60
         return datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
@@ -53,7 +53,7 @@ class Life:
 
 
 def shopify_life(life: Life) -> None:
-    """Refunds of several transactions, of goods alone, told by two topics; a cancellation."""
+    """Refunds with several transactions or of goods only, reported under two topics, and a cancellation."""
     order = {**ORDER, "total_price": "100.00", "refunds": []}
 
     def tell(topic: str, body: dict[str, Any]) -> None:
@@ -90,7 +90,7 @@ SHOPIFY_TRANSACTIONS = [
 
 
 def woocommerce_life(life: Life) -> None:
-    """Partial refunds, some deleted again; cancelled, opened again, refunded, put in the trash."""
+    """Partial refunds, some deleted later. The order is cancelled, reopened, refunded and moved to the trash."""
     order = {**WOO, "total": "100.00", "refunds": []}
 
     def tell(**changes: Any) -> None:
@@ -117,8 +117,8 @@ WOO_STATUSES = ["cancelled", "failed", "refunded", "trash"]
 
 
 def stripe_life(life: Life) -> None:
-    """Refunds told as a sum and one by one, some failing; a dispute, lost or won; the order as an
-    invoice or as a payment.
+    """Refunds reported as a total and singly, some failing. A dispute, lost or won. The order is an invoice
+    or a payment.
     """
     by_invoice = life.draw.random() < 0.5
     ids = {"invoice": "in_1" if by_invoice else None, "payment_intent": "pi_1"}
@@ -161,7 +161,7 @@ def stripe_life(life: Life) -> None:
 
 
 def generic_life(life: Life) -> None:
-    """Negative amounts that name the order."""
+    """Negative amounts that refer to the order."""
     life.deliveries.append(({"email": "ada@example.com", "amount": "100.00", "order": "o1"}, {}))
     for _ in range(life.draw.randrange(4)):
         part = life.part()
@@ -172,7 +172,7 @@ def generic_life(life: Life) -> None:
 
 
 def calendly_life(life: Life) -> None:
-    """A booking that is paid for, and cancelled: Calendly gives no money back by itself."""
+    """A paid booking that is cancelled. Calendly doesn't refund it automatically."""
     payload = {"uri": "https://api.calendly.com/i/1", "email": "ada@example.com",
                "payment": {"amount": 100.0, "currency": "USD", "successful": True}}  # fmt: skip
     life.deliveries.append(({"event": "invitee.created", "payload": payload}, {}))
@@ -234,7 +234,7 @@ def test_any_life_in_any_order(connection: psycopg.Connection, kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["shopify", "woocommerce", "stripe", "generic"])
 def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
-    """At every moment no more comes back than was paid, and no event is a refund of nothing."""
+    """At no time is more refunded than was paid, and no event is an empty refund."""
     for number in range(5):
         life = Life(random.Random(f"{kind}{number}"))
         SENDERS[kind](life)
@@ -248,8 +248,8 @@ def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
 
 
 def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connection) -> None:
-    """The plugin reports the order and each refund to the API, the webhook the order as it is. A refund
-    may be withdrawn, and the order cancelled and reopened.
+    """The plugin sends the order and each refund to the API, and the webhook sends the order's current state.
+    A refund may be withdrawn, and the order cancelled and reopened.
     """
     for number in range(LIVES):
         draw = random.Random(f"both {number}")

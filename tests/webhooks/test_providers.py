@@ -1,4 +1,4 @@
-"""The types of webhooks are found where they are defined, and each is complete."""
+"""Webhook types are found where they are defined, and each is complete."""
 
 from __future__ import annotations
 

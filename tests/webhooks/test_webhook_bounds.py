@@ -1,4 +1,4 @@
-"""No expression and no body makes the work on a delivery grow beyond its bounds."""
+"""No expression and no body can exceed the limits on the work for a delivery."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_as_deep_as_may_be() -> None:
 
 
 class Meter(StepBudget):
-    """Counts what is spent."""
+    """Count the work used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class Meter(StepBudget):
     [("shopify", "orders/paid", ("note_attributes",)), ("woocommerce", "order", ("meta_data",))],
 )
 def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, ...]) -> None:
-    """Twice as long a body is at most twice as much work, and a long one still fits."""
+    """A body twice as long needs at most twice the work, and a long one still fits."""
 
     def spent(length: int) -> int:
         pair = {"name": "note", "key": "note", "value": "v", "amount": "1.00"}

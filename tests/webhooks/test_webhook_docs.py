@@ -1,4 +1,4 @@
-"""The page on webhooks documents every function and bound, and its examples are true."""
+"""The page on webhooks documents every function and limit, and its examples are correct."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = (DOCS / "webhooks.md").read_text()
 
 
 def examples() -> list[tuple[str, Any]]:
-    """The rows of the table of expressions, as (expression, its value)."""
+    """Return the rows of the table of expressions, as (expression, value)."""
     rows = re.findall(r"^\| (`+) ?(.+?) ?\1 \| `(.+?)` \|", section(PAGE, "Expressions"), re.MULTILINE)
     return [(text.replace("\\|", "|"), json.loads(value)) for _, text, value in rows]
 

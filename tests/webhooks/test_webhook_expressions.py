@@ -1,4 +1,4 @@
-"""Expressions: JMESPath with our functions, on exact numbers; and how bad ones are refused."""
+"""Expressions: JMESPath with our functions on exact numbers, and errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_value_that_does_not_fit(text: str) -> None:
     ],
 )
 def test_a_function_of_the_wrong_values(text: str, why: str) -> None:
-    """The reason quotes nothing of the body, which may be somebody's address."""
+    """The reason doesn't quote the body, which may contain a person's address."""
     with pytest.raises(ValueError, match="cannot be evaluated") as caught:
         parse(text).find(DOCUMENT)
     assert str(caught.value) == f"cannot be evaluated: {why}"
@@ -209,7 +209,7 @@ CALLS = st.recursive(
 @settings(max_examples=campaign_size("HEADWATER_EXPRESSIONS", 200, 20_000), deadline=None)
 @given(JSON, CALLS)
 def test_whatever_a_body_holds(body: Any, text: str) -> None:
-    """Either a value or ValueError comes out, never anything else."""
+    """The result is a value or a ValueError, and never another exception."""
     with contextlib.suppress(ValueError):
         parse(text).find(MappingInput(body, {}))
 

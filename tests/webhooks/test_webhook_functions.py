@@ -1,4 +1,6 @@
-"""JMESPath's own functions are what the specification says, but exact; the package is the judge."""
+"""JMESPath's standard functions follow the specification but compute exactly. The jmespath package is the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_every_function_of_the_specification() -> None:
 
 EXAMPLES = campaign_size("HEADWATER_EXPRESSIONS", 100, 20_000)
 JSON = st.recursive(
-    # Without what the package confuses: 1 with true, and what it makes binary fractions of.
+    # Without values that the package treats differently: it confuses 1 with true, and uses binary fractions.
     st.none() | st.booleans() | st.integers(2, 99) | st.text(alphabet="abc", max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner),
     max_leaves=15,
@@ -75,7 +77,7 @@ PATHS = st.sampled_from(["a", "b", "c", "@", "a[0]", "a[*].a", "b.a", "a[]", "*"
 
 
 def call(name: str, *arguments: str) -> str:
-    """A call, with & before an argument that is an expression to be worked out later."""
+    """Return a call, with & before an argument that is an expression to evaluate later."""
     takes = STANDARD_FUNCTIONS[name].takes
     marks = ["&" if kind is EXPRESSION else "" for kind in takes]
     return f"{name}({', '.join(map(str.__add__, marks, arguments))})"
@@ -96,7 +98,7 @@ CALLS = st.recursive(PATHS, calls, max_leaves=4)
 def test_they_are_the_package_s(body: Any, text: str) -> None:
     try:
         expected = jmespath.search(text, body)
-    except TypeError:  # a mistake of the package's: it compares a text with a number
+    except TypeError:  # a bug of the package: it compares a string with a number
         return
     except ValueError:
         with pytest.raises(ValueError, match="cannot be evaluated"):

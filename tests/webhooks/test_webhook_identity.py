@@ -1,5 +1,5 @@
-"""Which event a delivery is, is decided by what its sender signed: whoever gets hold of one can
-repeat it, but not make another event of it.
+"""A delivery's identity depends only on signed content: an attacker who has a delivery can repeat it, but not
+make another event from it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def standard(secret: str, body: dict[str, Any], number: str, at: int) -> dict[st
 
 
 def test_it_works(webhooks: Hooks) -> None:
-    """One signed body under five ids that nobody signed is one event."""
+    """One signed body under five unsigned ids is one event."""
     hook = webhooks.make("generic", **GENERIC)
     for number in range(5):
         answer = hook.deliver(BODY, webhook_id=f"msg_{number}")
@@ -111,7 +111,7 @@ def test_its_headers_are_needed() -> None:
 
 
 def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:
-    """By its id in the body, whatever event id the unsigned header names."""
+    """It is identified by its id in the body, not by the event id in the unsigned header."""
     hook = webhooks.make("shopify")
     hook.deliver(ORDER)
     hook.queue().process()
@@ -154,7 +154,7 @@ def test_two_shops_are_told_apart_by_what_they_signed() -> None:
 def test_a_replay_keeps_the_key_of_the_event_that_was_made(
     webhooks: Hooks, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where keys were made otherwise when it came."""
+    """It keeps it even if keys were made in another way when the delivery arrived."""
     hook = webhooks.make("shopify")
     hook.deliver(ORDER)
     hook.queue().process()
@@ -174,7 +174,7 @@ def test_a_replay_keeps_the_key_of_the_event_that_was_made(
 
 @pytest.mark.parametrize("topic", ["ada@example.com", "+49 170 1234567", "Ada"])
 def test_a_topic_that_is_somebody_is_not_kept(webhooks: Hooks, topic: str) -> None:
-    """Where a setting takes a person for the topic, the note of the delivery names nobody."""
+    """If a setting uses personal data as the topic, the delivery's details don't contain it."""
     hook = webhooks.make(
         "generic", SECRET, topic="who", event__Ada="purchase", map__email="email",
         map__first_name="who",

@@ -1,4 +1,4 @@
-"""What each type makes of what its sender documents, and how settings change that."""
+"""The event that each type makes from its sender's documented bodies, and how settings change it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_stripe_s_other_purchases() -> None:
 
 
 def test_one_payment_has_one_order_id() -> None:
-    """Whichever of the events that Stripe makes of it arrive."""
+    """Any of Stripe's events for the payment give the same order id."""
     subscription = {**SESSION, "payment_intent": None, "invoice": "in_1", "mode": "subscription"}
     of_invoice = {**INTENT, "invoice": "in_1"}
     orders = [
@@ -59,7 +59,7 @@ def test_one_payment_has_one_order_id() -> None:
 
 
 def test_stripe_s_refund_is_the_sum_of_all_so_far() -> None:
-    """By invoice and payment intent, of which the order has one."""
+    """It names the invoice and the payment intent. The order has one of these ids."""
     assert refund_of("stripe", stripe("charge.refunded", CHARGE)) == {
         "order_ids": ["pi_1"], "at": T0 * 1000, "currency": "USD",
         "statements": [{"part": "ch_1", "amount": "30", "version": T0 * 1000}],
@@ -233,7 +233,7 @@ def test_settings_go_over_what_is_ready_made() -> None:
 
 @pytest.mark.parametrize("kind", PROVIDERS)
 def test_the_tables_are_sound(kind: str) -> None:
-    """Every ready-made expression can be read, and leads to a field there is."""
+    """Every predefined expression is valid and maps to an existing field."""
     provider = PROVIDERS[kind]
     for fields in provider.fields.values():
         assert fields.keys() <= DESTINATIONS.keys()
@@ -244,7 +244,9 @@ def test_the_tables_are_sound(kind: str) -> None:
 
 
 def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
-    """By the transaction's own amounts, else by the rate that a line of the refund has."""
+    """The shop's amount comes from the transaction, or else from the exchange rate of one of the refund's
+    lines.
+    """
 
     def both(shop: str, buyer: str) -> dict[str, Any]:
         return {"shop_money": {"amount": shop, "currency_code": "USD"},

@@ -1,4 +1,4 @@
-"""Signatures of deliveries, by vectors made here from each sender's documentation."""
+"""Signatures of deliveries, checked with vectors computed from each sender's documentation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(kind: str, header: str, value: str | None, settings: WebhookSettings |
 
 
 def test_it_works() -> None:
-    """The vector is what `openssl dgst -sha256 -hmac whsec_abc` says."""
+    """The vector is the output of `openssl dgst -sha256 -hmac whsec_abc`."""
     assert HEX == "21e8ddff044d082310f3725479bb4369375f05c4d4fa603c238b0219fdd61a76"
     check("shopify", "x-shopify-hmac-sha256", BASE64)
 

@@ -1,4 +1,4 @@
-"""POST /webhooks/{token}: who may deliver, what is stored, what is answered."""
+"""POST /webhooks/{token}: who may deliver, what is stored, and what is returned."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_works(webhooks: Hooks, api: Api) -> None:
 
 @pytest.mark.parametrize(("kind", "body", "key"), DOCUMENTED)
 def test_a_retry_makes_nothing(webhooks: Hooks, kind: str, body: Any, key: str) -> None:
-    """Before the first was processed, and after."""
+    """Before the first delivery is processed, and after."""
     hook = webhooks.make(kind)
     queue = hook.queue()
     answers = [hook.deliver(body) for _ in range(2)]
@@ -192,7 +192,7 @@ def test_woocommerce_s_ping(webhooks: Hooks) -> None:
 
 
 def test_a_body_that_cannot_be_mapped(webhooks: Hooks) -> None:
-    """Whoever wrote the sender is told; a shop would repeat itself and then give up for good."""
+    """The sender's developer gets an error. A shop, in contrast, would retry and then stop for good."""
     hook = webhooks.generic()
     answer = hook.deliver({"email": "no address", "amount": "much"})
     assert answer.status_code == 422
@@ -217,7 +217,7 @@ def limited(database_url: str, tmp_path: Any) -> Any:
 
 
 def test_the_limit_of_track(limited: Running, webhooks: Hooks, connection: psycopg.Connection) -> None:
-    """Everything counts, and what is turned away is not kept: it comes again."""
+    """Every delivery counts against it. A delivery over the limit isn't kept, because the sender retries."""
     made = webhooks.generic()
     connection.execute(
         "UPDATE space_limits SET per_minute = 3 WHERE space_id = %s AND bucket = 'track'",
@@ -280,7 +280,7 @@ def test_the_last_200_are_kept(webhooks: Hooks) -> None:
 
 
 def test_spaces_never_mix(webhooks: Hooks, connection: psycopg.Connection) -> None:
-    """Two Spaces' webhooks take the same body."""
+    """Webhooks of two Spaces accept the same body."""
     twin = make_stage(connection)
     mine, theirs = webhooks.make("shopify"), webhooks.make("shopify", "theirs", twin)
     receipts = [int(hook.deliver(ORDER).json()["receipt_id"]) for hook in (mine, theirs)]
@@ -300,7 +300,7 @@ def test_it_is_no_operation_of_the_api(server: Running) -> None:
 
 
 def test_strangers_push_no_believed_delivery_out(webhooks: Hooks) -> None:
-    """Anybody who knows the URL can post: what nobody signed is kept apart, and less of it."""
+    """Anyone who knows the URL can post. Unsigned deliveries are kept separately, and fewer of them."""
     hook = webhooks.make("shopify")
     hook.deliver(ORDER)
     for _ in range(25):
