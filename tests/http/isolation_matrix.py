@@ -1,4 +1,4 @@
-"""The rows of the isolation tests: what each operation can name, and how it is tried."""
+"""The rows of the isolation tests: what each operation can refer to, and how it is called."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ UNKNOWN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Row:
-    """How one operation is tried."""
+    """How to test one operation."""
 
     names: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By place in the request: the kind of thing it names, and what an unknown one gets."""
+    """By position in the request: the kind of thing it refers to, and the answer for an unknown one."""
     body: dict[str, Any] | None = None
     file: str | None = None
-    """The body of an operation that takes a file."""
+    """The body of an operation that accepts a file."""
     views: tuple[dict[str, Any], ...] = ({},)
-    """Sets of query parameters, the first for every try, all of them for reading."""
+    """Sets of query parameters: the first is for all tests, and reading uses all of them."""
 
 
 IN_PATHS = {
@@ -111,7 +111,7 @@ IN_PATHS = {
     **{f"/{kind}/imports/{{import_id}}": f"{kind}_import" for kind in IMPORTS},
     "/sources/networks/{name}": "network",
 }
-"""The kind of thing that the parameter at a path's end names, there and in longer paths."""
+"""The kind of thing that the last parameter of a path refers to, in this path and longer ones."""
 
 OWN = {
     "create_event": Row(body=EVENT),
@@ -184,11 +184,11 @@ OWN = {
     "create_export_schedule": Row(body={"table": "companies"}),
     "create_export_runs": Row(body={"start_date": "2026-05-13", "end_date": "2026-05-14"}),
 }
-"""What an operation's row has besides what the API's table says."""
+"""The parts of an operation's row that the API's table doesn't contain."""
 
 
 def row_of(operation: Operation) -> Row:
-    """The operation's row: what its path and a cursor name, and what it has of its own."""
+    """Return the operation's row: the references in its path and cursor, and its entry in OWN."""
     missing = 404 if 404 in operation.errors else operation.status
     names = {
         f"path.{path[path.index('{') + 1 : -1]}": (kind, missing)
@@ -227,6 +227,6 @@ NAMES_NOTHING = {
         "spellings",
     },
 }  # fmt: skip
-"""Parameters and keys that name no stored thing, or one that every Space may have for itself. What
-is not in here has to be in the operation's row.
+"""Parameters and keys that refer to nothing stored, or to something that every Space may have. All others
+must be in the operation's row.
 """

@@ -25,7 +25,7 @@ def statuses(answers: bytes) -> list[int]:
 
 
 def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of the only answer."""
+    """Return status, headers and body of the only answer."""
     assert statuses(received) == [int(received[9:12])], received
     head, _, body = received.partition(b"\r\n\r\n")
     lines = [line.decode().partition(": ") for line in head.split(b"\r\n")[1:]]
@@ -33,7 +33,7 @@ def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
 
 
 def refused(received: bytes, status: int) -> None:
-    """One JSON answer that tells the client not to go on."""
+    """Check that there is one JSON answer with this status, and that it closes the connection."""
     found, headers, body = answer(received)
     assert found == status
     assert headers["content-type"] == "application/json"

@@ -1,4 +1,4 @@
-"""Bodies are admitted by their bytes: in one process that is asked for more than it can hold."""
+"""Request bodies are admitted by size, also in a process that receives more than it can hold."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_a_declared_body_takes_its_bytes_until_the_request_is_over() -> None:
     budget = BodyBudget(size=10 * MEGABYTE, reserved=2 * MEGABYTE)
     with budget.request(declaring(6 * MEGABYTE)) as share:
         admit_body(8 * MEGABYTE)
-        share.hold(6 * MEGABYTE)  # it arrives, and takes nothing more
+        share.hold(6 * MEGABYTE)  # the declared bytes arrive, and no more are reserved
         assert budget.held == 6 * MEGABYTE
         with budget.request(declaring(3 * MEGABYTE)), pytest.raises(Unavailable):
             admit_body(8 * MEGABYTE)
-        with budget.request(declaring(1000)):  # small ones have bytes of their own
+        with budget.request(declaring(1000)):  # small bodies have their own reserved bytes
             admit_body(8 * MEGABYTE)
     assert budget.held == 0
 
@@ -87,14 +87,14 @@ def test_requests_at_a_time_have_shares_of_their_own() -> None:
 
 @dataclass
 class Campaign:
-    """Many who send large batches at a time, and what they are told."""
+    """Many clients that send large batches at the same time, and the answers they get."""
 
     url: str
     key: str
     statuses: list[int] = field(default_factory=list[int])
 
     def send(self) -> None:
-        """Send on one connection until a batch is taken, or a few times."""
+        """Send on one connection until a batch is accepted, at most three times."""
         headers = {"Authorization": f"Bearer {self.key}"}
         with httpx.Client(headers=headers, timeout=120) as client:
             for _ in range(3):
@@ -107,12 +107,12 @@ class Campaign:
 
 @pytest.fixture
 def process(database_url: str, tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """The API as a process, and where it is."""
+    """The URL of the API's process, and the process."""
     variables = environment(
         HEADWATER_DATABASE_URL=database_url, HEADWATER_RATE_LIMIT_FACTOR="1000",
         HEADWATER_DATA_DIR=str(tmp_path), HEADWATER_LOG_LEVEL="error",
     )  # fmt: skip
-    # On a socket of ours, or it would write its address down for the commands of other tests.
+    # Use our own socket, or the process would write its address to a file that other tests' commands read.
     bound = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     command = [sys.executable, "-m", "headwater", "api", "--fd", str(bound.fileno())]

@@ -1,4 +1,4 @@
-"""Whose address a request is taken to come from."""
+"""Which address a request is attributed to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_it_works() -> None:
     ("peer", "forwarded", "address"),
     [
         ("203.0.113.7", [], "203.0.113.7"),
-        ("203.0.113.7", ["198.51.100.1"], "203.0.113.7"),  # a stranger says anything
+        ("203.0.113.7", ["198.51.100.1"], "203.0.113.7"),  # strangers can send any header
         (PROXY, [], PROXY),
         (PROXY, ["198.51.100.1, 203.0.113.7"], "203.0.113.7"),
         (PROXY, ["198.51.100.1, 203.0.113.7, 10.9.9.9"], "203.0.113.7"),

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet shows and never runs: one rule for every table that Headwater writes."""
+"""CSV that a spreadsheet shows but never executes: one rule for every table that Headwater writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_text_can_be_had_back() -> None:
 
 
 def test_nothing_else_writes_csv() -> None:
-    """Exports write rows by themselves, for speed, with the same cells."""
+    """Exports write their own rows for speed, with the same escaping."""
     root = Path(headwater.__file__).parent
     writers = {
         str(path.relative_to(root))

@@ -1,5 +1,5 @@
-"""No wait for the database outlives its request, here or in PostgreSQL, and heavy work never takes
-all connections.
+"""Waiting for the database never outlasts its request, in the application or in PostgreSQL, and heavy work
+never takes all connections.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.waiting import wait_until
 
 @contextmanager
 def locked(database_url: str, *tables: str) -> Iterator[None]:
-    """While this lasts nobody reads the tables."""
+    """Lock the tables against reading."""
     with psycopg.connect(database_url) as holder:
         holder.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
         yield
@@ -162,7 +162,7 @@ def test_journeys_end_in_time_and_leave_connections_to_others(
         with client_for(server, key) as client:
             while any(sender.is_alive() for sender in senders):
                 assert client.get("/companies", params=RANGE).status_code == 200
-        assert time.monotonic() - started < 20  # it was a minute
+        assert time.monotonic() - started < 20  # without the limit it was a minute
     assert answers == [503] * pool.POOL_SIZE
 
 
@@ -211,13 +211,13 @@ def test_long_work_gets_its_own_time_for_a_statement(database_url: str) -> None:
 def test_a_frozen_process_keeps_its_locks_no_longer_than_a_request_takes(
     database_url: str, space_id: int
 ) -> None:
-    """Its session is ended while it stands still, in the middle of a transaction."""
+    """Its session is terminated while the process is frozen in the middle of a transaction."""
     keep = "SELECT FROM spaces WHERE id = %s FOR UPDATE"
 
     async def freeze(database: Database) -> None:
         async with database.transaction() as frozen:
             await frozen.execute(keep, (space_id,))
-            with psycopg.connect(database_url) as another:  # which lets no task go on
+            with psycopg.connect(database_url) as another:  # blocks the event loop
                 another.execute("SET lock_timeout = '60s'")
                 another.execute(keep, (space_id,))
             await frozen.execute("SELECT 1")

@@ -1,5 +1,5 @@
-"""Answers that come before the whole body did: the client sees them, however it sends, and a slow
-or endless sender does not hold its connection for long.
+"""Answers sent before the whole body has arrived: the client sees them, however it sends, and a slow or
+endless sender doesn't keep its connection for long.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ ROUTES = {
     "upload": "/app/spaces/1/orders/imports",
     "nowhere": "/nowhere",
 }
-"""Every kind of endpoint that takes a body. All of them answer such a body early."""
+"""Every kind of endpoint that accepts a body. All of them answer such a body early."""
 WAYS = ("length", "close", "chunked")
 
 
 def send(server: Running, path: str, way: str, size: int) -> int:
-    """Send a body as http.client does: all of it, and only then read the answer."""
+    """Send a body like http.client: completely, before reading the answer."""
     host, port = server.base_url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)
     headers = {"Content-Type": "application/json", "Origin": "https://shop.example"}
@@ -92,7 +92,7 @@ def test_a_client_that_asks_first_need_not_send(server: Running) -> None:
 
 
 class Early:
-    """An application that answers without reading."""
+    """An application that answers without reading the body."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

@@ -1,4 +1,6 @@
-"""How an answer leaves: head and body together where the length is declared, and never another."""
+"""How an answer is sent: head and body together if the length is declared, and never a body of another
+length.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ SIZED = [(b"content-length", b"6")]
 
 
 class Application:
-    """An ASGI application that answers by a function."""
+    """An ASGI application that answers with a function."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Types of fields: one reader for text and JSON, rules by path, and the schema of each."""
+"""Field types: one parser for text and JSON, rules by path, and the schema of each type."""
 
 from __future__ import annotations
 

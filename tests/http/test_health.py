@@ -1,4 +1,4 @@
-"""/healthz, /readyz and /metrics, with the database there and away."""
+"""/healthz, /readyz and /metrics, with and without a database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AWAY = {"status": "database unavailable"}
 
 @pytest.fixture(scope="module")
 def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The application with a database that is not there."""
+    """The application without a reachable database."""
     nowhere = tmp_path_factory.mktemp("nowhere")
     url = f"postgresql://headwater@/headwater?host={nowhere}"
     running = run_application(Settings(secret_key="test" * 8), url)
@@ -155,7 +155,7 @@ def test_many_who_ask_at_a_time_share_one_trial(server: Running, monkeypatch: py
     with ThreadPoolExecutor(40) as pool:
         answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
     assert all(answers)
-    assert len(opened) <= 40  # one a second, however long this machine takes
+    assert len(opened) <= 40  # one per second, however slow this machine is
 
 
 def test_it_is_not_ready_while_no_event_could_be_stored(

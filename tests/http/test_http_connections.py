@@ -1,5 +1,5 @@
-"""How connections begin and end: how many there may be, clients that go away, that say they are
-done, that do not read, and a server that is told to stop.
+"""How connections begin and end: their number, clients that disconnect, close their sending side or don't
+read, and a server that is stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGE = 32 * 1024 * 1024
 
 
 class Application:
-    """An ASGI application that answers when it is let."""
+    """An ASGI application that answers when the test allows it."""
 
     def __init__(self) -> None:
         self.waiting = threading.Semaphore(0)

@@ -35,7 +35,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 @dataclass
 class Listening:
-    """The application in a thread, with a hand on its clock."""
+    """The application in a thread, with a clock that tests can move."""
 
     server: Server
     port: int
@@ -44,13 +44,13 @@ class Listening:
         return socket.create_connection(("127.0.0.1", self.port), 10)
 
     def send(self, request: bytes) -> bytes:
-        """All that comes back until the server closes."""
+        """Send a request, and return everything received until the server closes."""
         with closing(self.connect()) as client:
             client.sendall(request)
             return read_all(client)
 
     def later(self, seconds: float) -> None:
-        """Do what the server does every second, as if `seconds` had passed."""
+        """Run the server's periodic check, as if `seconds` had passed."""
         loop = self.server.servers[0].get_loop()
         done = threading.Event()
 
@@ -62,7 +62,7 @@ class Listening:
         assert done.wait(PATIENCE_SECONDS)
 
     def connections(self) -> list[http_connection.Protocol]:
-        """Those the server holds now."""
+        """Return the server's current connections."""
         return cast("list[http_connection.Protocol]", list(self.server.server_state.connections))
 
 
@@ -226,7 +226,7 @@ def test_a_stalled_request_is_closed_in_time(
 
 
 def arrived(connection: http_connection.Protocol, sent: bytes) -> bool:
-    """Whether the server has seen as much of the request as it can."""
+    """Return whether the server has seen as much of the request as it can."""
     if HALF_HEAD in sent:
         return connection.in_head and connection.arriving_since is not None
     return connection.head_done or b"POST" not in sent

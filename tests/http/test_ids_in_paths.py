@@ -1,4 +1,4 @@
-"""Ids in paths: what there is has one address, and typed clients get the specified types."""
+"""Ids in paths: everything has exactly one address, and typed clients get the specified types."""
 
 from __future__ import annotations
 

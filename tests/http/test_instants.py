@@ -1,4 +1,4 @@
-"""Moments in bodies: the forms of ISO 8601 that are taken, at every door by the same parser."""
+"""Timestamps in bodies: the accepted forms of ISO 8601, with the same parser everywhere."""
 
 from __future__ import annotations
 

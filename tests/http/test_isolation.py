@@ -1,10 +1,10 @@
 """One Space never sees or touches another.
 
-Every operation of the API has a row in MATRIX, which says for each id, address and cursor that a
-request can name what one the Space does not know is answered with. The row is made of the API's
-own table, and of OWN. What belongs to another Space must be answered with the very same bytes and
-change nothing there. The other Space also holds twins of the first one's rows, ids included, so
-that a statement which forgets its Space gives itself away.
+Every operation of the API has a row in MATRIX. For each id, address and cursor that a request can contain,
+the row has the answer for a value that the Space doesn't have. Rows are built from the API's own table and
+from OWN. A value of another Space must get exactly the same bytes and change nothing there. The other Space
+also has twins of the first one's rows, with the same ids, so a statement that forgets to filter by Space is
+noticed.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 
 @dataclass(frozen=True)
 class Target:
-    """An operation, and what a request can bring."""
+    """An operation, and the parts of its request."""
 
     method: str
     path: str
     status: int
-    """What a request that names things of its own Space is answered with."""
+    """The status for a request that refers to the Space's own things."""
     places: frozenset[str]
-    """What a request can bring, as `path.id`, `query.email`, `body.name`."""
+    """Positions of a request's possible values, as `path.id`, `query.email`, `body.name`."""
     required: frozenset[str]
-    """What it has to bring."""
+    """Positions that must have a value."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A Space as the holder of its key sees it, and its things by kind."""
+    """A Space, a client with its key, and its things by kind."""
 
     client: httpx.Client
     stage: Stage
     things: dict[str, list[Any]]
 
     def own(self, operation: Target, row: Row) -> dict[str, Any]:
-        """A thing of this Space for each place that needs one."""
+        """Return one of this Space's things for each position that requires one."""
         needed = row.names.keys() & operation.required
         return {place: self.things[row.names[place][0]][0] for place in needed}
 
     def send(
         self, operation: Target, row: Row, values: dict[str, Any], **more: dict[str, Any]
     ) -> httpx.Response:
-        """A request with these values at their places, and `more` beside them."""
+        """Send a request with these values at their positions, plus `more`."""
         path, params = operation.path, {**more.get("params", row.views[0])}
         body = None if row.body is None else {**more.get("body", {}), **row.body}
         for place, value in values.items():
@@ -84,19 +84,19 @@ class Side:
         return self.client.request(operation.method, path, params=params, **sent)
 
     def stored(self) -> dict[str, list[str]]:
-        """Everything stored for this Space."""
+        """Return everything stored for this Space."""
         return everything_of(self.stage)
 
 
 @pytest.fixture(autouse=True)
 def _small_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a Space has here is enough for a trained model."""
+    """Lower the number of conversions that a trained model needs."""
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", 1)
 
 
 @contextmanager
 def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
-    """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
+    """Make Spaces with a journey, and optionally with twins of another Space's rows."""
     with ExitStack() as stack:
 
         def make(twin_of: Side | None = None) -> Side:
@@ -127,7 +127,7 @@ def targets() -> dict[str, Target]:
 
 
 def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Every place of a request that the document describes, and whether it has to be filled."""
+    """Yield every position that the document describes, and whether it is required."""
     for parameter in operation.get("parameters", []):
         name = parameter["name"].partition("[")[0]
         yield f"{parameter['in']}.{name}", parameter["required"]
@@ -148,7 +148,7 @@ def test_every_operation_has_its_row(targets: dict[str, Target]) -> None:
 @pytest.mark.parametrize("name", MATRIX)
 def test_every_place_that_names_something_is_tried(targets: dict[str, Target], name: str) -> None:
     harmless = {f"{where}.{each}" for where, names in NAMES_NOTHING.items() for each in names}
-    if name == "create_event":  # matched when it is processed, which is tried below
+    if name == "create_event":  # matched when it is processed, which is tested below
         harmless |= {f"body.{each}" for each in TrackPayload.__struct_fields__}
     assert targets[name].places - harmless == set(MATRIX[name].names)
 
@@ -184,14 +184,14 @@ def test_things_of_another_space_that_fit_together(
 
 
 def cursor_of(side: Side, operation: Target, row: Row) -> str:
-    """The cursor that leads to the second page of a Space's list."""
+    """Return the cursor of the second page of a Space's list."""
     own = side.own(operation, row)
     listed = side.send(operation, row, own, params={**row.views[0], "per_page": 1})
     return listed.json()["next_cursor"]
 
 
 def without_snapshot(content: bytes) -> bytes:
-    """An answer without the moment of its reading."""
+    """Return an answer without its time of reading."""
     return re.sub(rb'"(snapshot|taken_at)":"[^"]*"', b"", content)
 
 
@@ -224,7 +224,7 @@ def test_reading_is_the_same_with_and_without_the_other_space(
 
 
 CHANGES_NOTHING = {"check_spend_connection"}
-"""Operations that are not read with GET, as they call others."""
+"""Operations without GET that still change nothing, because they only call other services."""
 NOT_RECORDED = {
     "create_event": "ingestion, which is counted",
     "create_events": "ingestion",
@@ -234,7 +234,7 @@ NOT_RECORDED = {
     "pull_spend_connection": "pulls what is due later anyway",
     "fetch_watched_file": "fetches what is due later anyway",
 }
-"""Operations that change no setting, access or stored record, which is why the audit log has none of them."""
+"""Operations that change no setting, access or stored record, and so aren't in the audit log."""
 ALREADY_SO = dict.fromkeys(
     ("resume_spend_connection", "resume_watched_file", "choose_trained_model"), "the Space's is like this"
 )
@@ -244,7 +244,7 @@ ALREADY_SO = dict.fromkeys(
 def test_a_request_reaches_only_its_own_space(
     mine: Side, other: Side, targets: dict[str, Target], name: str
 ) -> None:
-    """Though rows there have the same ids, and though the request names that Space. A change adds one entry
+    """Even if rows there have the same ids and the request contains that Space's id. A change adds one entry
     to the audit log.
     """
     operation, row = targets[name], MATRIX[name]
@@ -269,8 +269,8 @@ def test_a_request_reaches_only_its_own_space(
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])
 def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: str) -> None:
-    """An event and a touchpoint that carry every identifier of the other Space, and an event that
-    merges two contacts and renames a company whose twins must stay as they are.
+    """An event and a touchpoint have every identifier of the other Space. Another event merges two contacts
+    and renames a company, whose twins must not change.
     """
     mine.stage.connection.execute(
         "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)

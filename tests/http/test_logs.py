@@ -1,4 +1,4 @@
-"""Logs hold one JSON object a line and nothing that must not be kept."""
+"""Logs have one JSON object per line, and no private data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ raise RuntimeError(f"{email} {key}")
 
 
 def test_it_works() -> None:
-    """Canaries go in by every way there is; none comes out, and every line stays one object."""
+    """Canaries are logged in every possible way. None appears, and every line is one JSON object."""
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, *CANARIES], capture_output=True, text=True, check=False
     )
@@ -78,7 +78,7 @@ def test_harmless_text_stays(harmless: str) -> None:
 def test_hostile_text_takes_no_time(text: str) -> None:
     started = time.perf_counter()
     mask(text)
-    assert time.perf_counter() - started < 5  # quadratic would be minutes
+    assert time.perf_counter() - started < 5  # quadratic time would take minutes
 
 
 def test_names_are_masked_whatever_the_case() -> None:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: complete, sound, and made of the operations alone."""
+"""The OpenAPI document: complete, valid, and generated only from the operations."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ ASYNCHRONOUS = {
     "delete_contact_pii_by_email", "create_event_export", "create_contact_export",
     "create_company_export", "create_export_runs", *FILES,
 }  # fmt: skip
-"""Operations that are answered before they are carried out."""
+"""Operations that return before their work is done."""
 CREATING = {
     "create_contact", "create_destination", "create_export_schedule", "create_spend_connection",
     "create_trained_model", "create_watched_file",
 }  # fmt: skip
 FINDING = {"find_contact_by_email", "delete_contact_pii_by_email"}
-"""Operations whose query names a thing, which may not be there."""
+"""Operations whose query refers to something that may not exist."""
 IDEMPOTENT = {"delete_event"}
-"""Operations that answer of a thing that is not there as of one that is."""
+"""Operations that return the same for a missing thing as for an existing one."""
 CONFLICTS = {
     "delete_contact_pii_by_email": ["message", "contact_ids"],
     "update_company": ["message", "field", "conflicting_company_id"],
@@ -44,7 +44,7 @@ CONFLICTS = {
     "find_contact_by_email": ["message", "contact_ids"],
     **{name: ["message"] for name in sorted(FILES)},
 }
-"""The operations that can conflict, and what the answer then holds."""
+"""The operations that can conflict, and the members of that answer."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}
 
 
@@ -95,7 +95,7 @@ def test_every_status_is_in_it(document: dict[str, Any]) -> None:
 
 
 def statuses(operation: Operation) -> set[int]:
-    """What an operation can answer, by what it takes."""
+    """Return the statuses that an operation can return, from its properties."""
     names_something = bool(operation.path_parameters) or operation.id in FINDING
     rules = {
         202: operation.id in ASYNCHRONOUS,
@@ -137,11 +137,11 @@ def test_errors_and_limits_are_described(document: dict[str, Any]) -> None:
     for _, _, operation in operations(document):
         good = [each for status, each in operation["responses"].items() if int(status) < 400]
         assert all(set(each["headers"]) >= LIMIT_HEADERS for each in good)
-    assert RATE_LIMITS  # every operation is limited: it has a bucket, or could not be called
+    assert RATE_LIMITS  # every operation must have a rate limit bucket, or it couldn't be called
 
 
 def test_a_conflict_is_the_operation_s_own(document: dict[str, Any]) -> None:
-    """What stands beside `message` differs, so no operation may leave it to a common response."""
+    """The members next to `message` differ, so no operation may use a shared response."""
     assert "409" not in {str(status) for status in PROBLEMS}
     told = {
         operation["operationId"]: operation["responses"]["409"]

@@ -1,4 +1,4 @@
-"""A list costs as many statements for many rows as for one: nothing is asked row by row."""
+"""A list needs as many statements for many rows as for one. Nothing is queried row by row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = "2026-05-05"
 
 
 def lists() -> dict[str, Operation]:
-    """Every operation that takes a cursor, by its name."""
+    """Return every operation with a cursor, by name."""
     return {
         operation.id: operation for operation in OPERATIONS if CURSOR.name in names_of_parameters(operation)
     }
@@ -36,7 +36,7 @@ def names_of_parameters(operation: Operation) -> list[str]:
 
 
 def everything(operation: Operation) -> dict[str, Any]:
-    """The whole of 2026, with all there is to include."""
+    """Return parameters for all of 2026, with everything included."""
     names = names_of_parameters(operation)
     flags = [name for name in names if name.startswith(("include_", "use_"))]
     return {**RANGE, **dict.fromkeys(flags, 1)}
@@ -44,21 +44,20 @@ def everything(operation: Operation) -> dict[str, Any]:
 
 CREDITED = {"sources[]": "google_ads", "attribution_model": "linear", "attribution_window": 0}
 OF_ONE = {"get_contact_journey"}
-"""Lists of what one contact did: tests/reports/test_contact_journey.py counts their statements."""
+"""Lists of one contact's actions: tests/reports/test_contact_journey.py counts their statements."""
 LISTS = [(name, everything(operation)) for name, operation in lists().items() if name not in OF_ONE]
 LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "configured_name"]}))
 LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
 
 ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_cache.queries)
-"""The statements that are not counted, as `executed` says."""
+"""Statements that `executed` doesn't count."""
 
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that the application, which runs in this process, executes from now on; but
-    for the looking up of keys and for notes that are written behind requests, which depend on the
-    clock, and for confining a connection to a Space and asking for its database, which depend on
-    what it served before.
+    """The statements that the application executes from now on, in this process. Key look-ups and writes
+    after requests are not counted, because they depend on the clock. Confining a connection to a Space and
+    querying its database are not counted, because they depend on the connection's earlier use.
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
@@ -76,7 +75,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def add_row(stage: Stage) -> None:
-    """One more row for every list."""
+    """Add one row to every list."""
     company_id = stage.company()
     contact_id = person(stage, "shared@example.com", company_id=company_id, profile_field_1="x")
     stage.identifier(contact_id, "trk_token", "t")
@@ -90,7 +89,7 @@ def add_row(stage: Stage) -> None:
 
 
 def put_money(stage: Stage, number: int) -> None:
-    """What an ad has cost, and a rate."""
+    """Store the spend of an ad, and an exchange rate."""
     place = dict.fromkeys(("account_id", "campaign_id", "adset_id", "country"), "")
     stage._insert("spend", {
         **place, "date": DAY, "key": hashlib.md5(f"{number}".encode()).digest(),
@@ -104,7 +103,7 @@ def put_money(stage: Stage, number: int) -> None:
 
 
 def destination_of(stage: Stage) -> int:
-    """The Space's only destination."""
+    """Return the Space's only destination, made if necessary."""
     found = stage.connection.execute(
         "SELECT id FROM destinations WHERE space_id = %s", (stage.space_id,)
     ).fetchone()

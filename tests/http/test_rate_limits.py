@@ -1,4 +1,4 @@
-"""Rate limits: per Space and bucket, exact across processes, told on every answer."""
+"""Rate limits: per Space and bucket, exact across processes, and shown in every answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 
 @pytest.fixture(scope="module")
 def two_servers(database_url: str) -> Iterator[list[Running]]:
-    """Two processes' worth of the application, with the limits as they ship."""
+    """Two servers with the default limits, like two processes of the application."""
     servers = [run_application(Settings(), database_url) for _ in range(2)]
     yield servers
     for server in servers:
@@ -54,7 +54,7 @@ def test_the_limit_is_exact_over_two_processes(
         assert last.headers["x-ratelimit-remaining"] == "0"
         assert 1 <= int(last.headers["retry-after"]) <= 60
         assert last.json()["message"]
-    else:  # a minute ended in between: each has its own count
+    else:  # a minute ended in between, so the count started again
         assert max(statuses.count(202), 40) <= 80
 
 
@@ -126,7 +126,7 @@ def test_taking_is_cut_to_what_is_left(database_url: str, space_id: int) -> None
             return [*granted, quotas[space_id].granted]
 
     results = asyncio.run(scenario())
-    assert results in ([4, 4, 2, 1], [4, 4, 4, 5], [4, 4, 2, 5])  # the latter over a new minute
+    assert results in ([4, 4, 2, 1], [4, 4, 4, 5], [4, 4, 2, 5])  # the last two in a new minute
 
 
 def test_an_old_minute_does_not_count(
@@ -156,7 +156,7 @@ def test_who_may_not_is_told_the_quota_too(
             response = client.request(*operation)
         assert response.status_code == 403
         assert response.headers["x-ratelimit-limit"] == limit
-        assert response.headers["x-ratelimit-remaining"] == limit  # it counts nothing
+        assert response.headers["x-ratelimit-remaining"] == limit  # it isn't counted
         assert int(response.headers["x-ratelimit-reset"]) % 60 == 0
 
     for _ in range(2):

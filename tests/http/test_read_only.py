@@ -1,4 +1,6 @@
-"""A database that takes no writes, as a standby after a failover: refused for now, in order."""
+"""A database that refuses writes, like a standby after a failover: requests fail temporarily, in an orderly
+way.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ REQUESTS = [
 
 @dataclass
 class Standby:
-    """The application on a database of its own that can be made read-only."""
+    """The application with its own database, which can be made read-only."""
 
     running: Running
     url: str

@@ -1,5 +1,5 @@
-"""The reference page: whole without any network or script, under a policy that lets nothing else
-run, with a real example of every operation.
+"""The reference page: complete without network or scripts, under a policy that allows nothing else, with a
+real example of every operation.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def test_conflicts_are_answered_as_in_their_examples(
 
 
 def shape(value: Any) -> Any:
-    """Which members an answer has, at every depth; of a list, those of its first item."""
+    """Return the members of an answer at every depth. A list counts as its first item."""
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items() if shape(item) is not None}
     return [shape(value[0])] if isinstance(value, list) and value else None
@@ -189,9 +189,7 @@ def shape(value: Any) -> Any:
 
 @pytest.mark.parametrize("names", RUNS, ids="+".join)
 def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path: Path) -> None:
-    """Sent as they stand and by the clients, in their order, to an installation that has just been
-    set up.
-    """
+    """They are sent to a new installation in their order, as written and by each client."""
     with new_installation(tmp_path) as (client, data_dir):
         url = str(client.base_url).rstrip("/")
         key = client.headers["Authorization"].removeprefix("Bearer ")
@@ -201,7 +199,7 @@ def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path
                 assert type(answer) is type(expected), name
                 if isinstance(answer, dict) and not name.startswith("delete_"):
                     assert answer.keys() == expected.keys(), name
-                elif isinstance(answer, dict):  # or a client's own without an id, when the answer got lost
+                elif isinstance(answer, dict):  # a lost response: the client's own answer has no id
                     assert answer.keys() >= expected.keys() - {"contact_id"}, name
         try_first_calls(client, data_dir)
 
@@ -211,7 +209,7 @@ OF_TODAY = {"period", "first_event", "last_event", "snapshot"}
 
 
 def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
-    """Send the commands of the introduction as they stand, in a Space without events."""
+    """Send the commands of the introduction as written, in a Space without events."""
     where = ("--data-dir", str(data_dir))
     space = json.loads(run_command("space", "create", "--name", "New", *where, "--json").stdout)
     made = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
@@ -227,7 +225,7 @@ def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
 
 
 def as_request(command: str) -> httpx.Request:
-    """What curl would send."""
+    """Return the request that curl would send."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--globoff", action="store_true", required=True)
     parser.add_argument("-X", default="GET")

@@ -1,4 +1,6 @@
-"""Refusals in the log: the first of each kind in a minute, then their number; no address, no flood."""
+"""Refusals in the log: the first of each kind per minute, then their number. No addresses, and no flood of
+lines.
+"""
 
 from __future__ import annotations
 

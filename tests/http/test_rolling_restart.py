@@ -1,4 +1,4 @@
-"""Several API processes on one socket are replaced one after another, and no request is failed."""
+"""Several API processes on one socket are replaced one after another, and no request fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENOUGH = 300
 
 
 class Senders:
-    """Send events, each on a connection of its own, until told to stop."""
+    """Send events, each on its own connection, until stopped."""
 
     def __init__(self, port: int, key: str) -> None:
         self._port, self._key = port, key
@@ -55,7 +55,7 @@ class Senders:
             thread.join()
 
     def go_on(self) -> None:
-        """Wait until as many as are enough were answered."""
+        """Wait until ENOUGH more requests were answered."""
         until = len(self.answered) + ENOUGH
         wait_until(lambda: len(self.answered) >= until or self.failed, 300)
 

@@ -1,7 +1,7 @@
-"""Local date-times to instants, over every zone of the zone database.
+"""Local date-times converted to instants, in every zone of the zone database.
 
-The oracle asks the zone the other way round: which instants show a given local time? Conversion
-from UTC has no gaps or folds, so it shares nothing with the code under test.
+The oracle asks the zone the opposite question: which instants show a given local time? Conversion from UTC
+has no gaps or folds, so it shares nothing with the code under test.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shown(instant: datetime, zone: ZoneInfo) -> datetime:
 
 
 def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
-    """Every offset in force within a day and a half of `local`, in time order."""
+    """Return every offset in force within a day and a half of `local`, in time order."""
     found: list[timedelta] = []
     for minutes in range(-36 * 60, 36 * 60 + 1, 15):
         offset = (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
@@ -47,7 +47,7 @@ def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
 
 
 def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """First and last instant that show `local`; in a gap, what the clock before it would say."""
+    """Return the first and last instant that show `local`. In a gap, use the offset before it."""
     offsets = offsets_near(local, zone)
     candidates = [local.replace(tzinfo=UTC) - offset for offset in offsets]
     showing = [instant for instant in candidates if shown(instant, zone) == local]
@@ -62,7 +62,7 @@ def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 
 def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
-    """Local times on both sides of every change of offset in a year, to the quarter of an hour."""
+    """Return local times on both sides of every change of offset in a year, to the quarter of an hour."""
     found: list[datetime] = []
     at, end = utc(year, 1, 1), utc(year + 1, 1, 1)
     while at < end:
@@ -78,13 +78,13 @@ def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
 
 
 def offsets(local: datetime, zone: ZoneInfo) -> list[timedelta | None]:
-    """What the zone itself says of a local time, and of its repetition."""
+    """Return the zone's own offset of a local time, and of its repetition."""
     return [local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
 
 
 @pytest.mark.parametrize("year", [2011, 2026])
 def test_gaps_and_folds_of_every_zone(year: int) -> None:
-    """Of zones whose clocks change alike, one stands for all."""
+    """Zones with the same clock changes are tested once."""
     seen: set[object] = set()
     for name in ZONES:
         zone = ZoneInfo(name)

@@ -1,4 +1,4 @@
-"""Metadata documents, and how they are asked for without an application around."""
+"""Client metadata documents, and fetching them without a running application."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def new_url(path: str = "/client.json") -> str:
 
 
 def document(url: str, **changes: Any) -> dict[str, Any]:
-    """A good one; None leaves a member out."""
+    """Return a valid document with these changes; None leaves a member out."""
     given = {
         "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
         "token_endpoint_auth_method": "none",

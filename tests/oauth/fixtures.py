@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 @pytest.fixture(scope="session")
 def internet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Internet]:
-    """The world outside."""
+    """A fake internet."""
     made = Internet(tmp_path_factory.mktemp("internet"))
     yield made
     made.close()
@@ -30,7 +30,7 @@ def internet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Internet]:
 
 @pytest.fixture(scope="session")
 def assisted(database_url: str, data_dir: Path, internet: Internet) -> Iterator[Running]:
-    """The application, with cheap passwords and its way out into `internet`."""
+    """The application, with cheap password hashes and its outgoing requests sent to `internet`."""
     settings = Settings(
         rate_limit_factor=1000, data_dir=data_dir, trusted_proxies=(ip_network("127.0.0.0/8"),)
     )
@@ -48,7 +48,7 @@ def installation(
     internet: Internet,
     make_space: Callable[..., int],
 ) -> Iterator[Installation]:
-    """The application with people and assistants."""
+    """The application with users and assistants."""
     with httpx.Client(base_url=assisted.base_url, timeout=PATIENCE_SECONDS) as http:
         made = Installation(assisted.base_url, Accounts(database_url), connection, internet, make_space, http)
         yield made
@@ -63,14 +63,14 @@ def person(installation: Installation, space_id: int) -> Person:
 
 @pytest.fixture
 def assistant(installation: Installation) -> Assistant:
-    """A client that has registered itself."""
+    """A client that registered itself."""
     return installation.assistant()
 
 
 @pytest.fixture(scope="session")
 def plain(database_url: str, data_dir: Path) -> Iterator[Running]:
-    """The application at another address than it listens on, without a proxy and without clients
-    that host documents.
+    """The application with a base URL other than its listening address, without a proxy and without hosted
+    client documents.
     """
     settings = Settings(data_dir=data_dir, base_url="https://headwater.example", hosted_clients=False)
     running = run_application(settings, database_url, Passwords(PasswordHasher(**CHEAP)))

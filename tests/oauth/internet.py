@@ -1,5 +1,5 @@
-"""The world outside for the one way out: names with addresses, and web servers over TLS. Only the
-last step is a stand-in: an address that may be called is dialled at a port of this machine.
+"""A fake internet for outgoing requests: names with addresses, and web servers over TLS. Only the last step
+is fake: a permitted address is connected to a port of this machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Page = Callable[[ssl.SSLSocket], None]
 def page(
     body: bytes | dict[str, Any], status: int = 200, kind: str = "application/json", **headers: str
 ) -> Page:
-    """A page that is answered whole."""
+    """Return a page that is sent completely."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {"Content-Type": kind, "Content-Length": str(len(content)), **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items())
@@ -41,7 +41,7 @@ def page(
 
 
 def chunked(size: int) -> Page:
-    """A page that does not say how large it is."""
+    """Return a page without a declared length."""
 
     def answer(wire: ssl.SSLSocket) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
@@ -51,7 +51,7 @@ def chunked(size: int) -> Page:
 
 
 def dripping(wire: ssl.SSLSocket) -> None:
-    """A page that never ends."""
+    """Return a page that never ends."""
     wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
     with suppress(OSError):
         while True:
@@ -60,20 +60,21 @@ def dripping(wire: ssl.SSLSocket) -> None:
 
 
 class Internet:
-    """Serves pages by address; every name under DOMAIN has a certificate that is trusted."""
+    """Serve pages by address. Every name under DOMAIN has a trusted certificate."""
 
     def __init__(self, folder: Path) -> None:
         self.pages: dict[str, Page] = {}
-        """By URL, without its scheme."""
+        """Pages by URL without the scheme."""
         self.names: dict[str, list[list[str]]] = {}
-        """What a name server says of a name, one answer after the other. Others are at PUBLIC."""
+        """The name server's answers for a name, in turn; the last one repeats. Other names resolve to PUBLIC.
+        """
         self.dialled: list[tuple[str, int]] = []
         self.asked: list[str] = []
         trusted, other = (certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid"))
         self._tls = ssl.create_default_context(cafile=trusted)
         self._trusted, self._other = _Site(self, trusted), _Site(self, other)
         self.untrusted: set[str] = set()
-        """Addresses whose server has a certificate that is not trusted."""
+        """Addresses of servers with an untrusted certificate."""
 
     def close(self) -> None:
         for site in (self._trusted, self._other):
@@ -81,7 +82,7 @@ class Internet:
             site.server_close()
 
     def egress(self) -> Egress:
-        """The one way out, into this world."""
+        """Return an outgoing HTTP client that is connected to this internet."""
         made = Egress(resolver=self._resolve, tls=self._tls)
         cast("Any", made._pool._network_backend)._plain = _Wire(self)
         return made
@@ -123,7 +124,7 @@ class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         site = cast("_Site", self.server)
         request = cast("socket.socket", self.request)
-        # The client may hang up at any moment, and the socket is to be closed all the same.
+        # The client may close at any time, and the socket must still be closed.
         with suppress(OSError, ssl.SSLError), site.tls.wrap_socket(request, server_side=True) as wire:
             head = b""
             while b"\r\n\r\n" not in head:

@@ -1,4 +1,4 @@
-"""Pages as a browser without scripts reads them: the forms, and the text."""
+"""Read pages like a browser without scripts: their forms and text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 
 @dataclass
 class PageForm:
-    """A form: where it goes, its fields as they stand, the values of its choices."""
+    """A form: its target, its current field values, and the values that can be chosen."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict[str, str])
     options: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Values of radio fields and boxes that can be chosen, and of buttons."""
+    """Values of radio fields, checkboxes and buttons."""
 
 
 class _Reader(HTMLParser):
@@ -45,13 +45,13 @@ def read_forms(html: str) -> list[PageForm]:
 
 
 def read_form_to(html: str, path: str) -> PageForm:
-    """The one form that goes to a path."""
+    """Return the only form that posts to this path."""
     (form,) = [form for form in read_forms(html) if form.action.partition("?")[0] == path]
     return form
 
 
 def read_text(html: str) -> str:
-    """What there is to read, with single spaces."""
+    """Return the page's text, with single spaces."""
     reader = _Reader()
     reader.feed(html)
     return " ".join(" ".join(reader.words).split())

@@ -1,4 +1,4 @@
-"""Assistants and the people who let them in, over HTTP as both do it."""
+"""Assistants and the people who authorize them, both over HTTP."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _addresses = itertools.count(1)
 
 
 def new_address() -> str:
-    """An address that nobody has registered from."""
+    """Return an address without registrations."""
     number = next(_addresses)
     return f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
@@ -42,7 +42,7 @@ def challenge_of(verifier: str) -> str:
 
 
 def make_query(location: str) -> dict[str, str]:
-    """The parameters of an address, each given once."""
+    """Return the parameters of a URL, each given once."""
     found = parse_qs(urlsplit(location).query, keep_blank_values=True, strict_parsing=True)
     assert all(len(values) == 1 for values in found.values())
     return {name: values[0] for name, values in found.items()}
@@ -50,7 +50,7 @@ def make_query(location: str) -> dict[str, str]:
 
 @dataclass
 class Person:
-    """Somebody with a browser."""
+    """A user with a browser."""
 
     browser: httpx.Client
     user: User
@@ -60,12 +60,12 @@ class Person:
         return self.submit(shown, "/login", email=self.user.email, password=PASSWORD)
 
     def submit(self, shown: httpx.Response, path: str, **typed: str) -> httpx.Response:
-        """Send a page's form."""
+        """Submit a page's form."""
         form = read_form_to(shown.text, path)
         return self.browser.post(form.action, data=form.fields | typed)
 
     def look(self, request: Mapping[str, str] | str) -> httpx.Response:
-        """Open the address that a client sends somebody to."""
+        """Open the address that a client redirects the user to."""
         query = request if isinstance(request, str) else urlencode(request)
         return self.browser.get(f"{AUTHORIZE}?{query}")
 
@@ -77,21 +77,21 @@ class Person:
     def answer(
         self, request: Mapping[str, str] | str, decision: str = "approve", **typed: str
     ) -> httpx.Response:
-        """Look at a request and decide on it."""
+        """Open a request and answer it."""
         form = self.form(request)
         return self.browser.post(form.action, data=form.fields | typed | {"decision": decision})
 
 
 @dataclass
 class Assistant:
-    """A client with a verifier of its own."""
+    """A client with its own verifier."""
 
     id: str
     redirect_uri: str = LOOPBACK
     verifier: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def request(self, **changes: str | None) -> dict[str, str]:
-        """The parameters of its authorization request; None leaves one out."""
+        """Return the parameters of an authorization request; None leaves one out."""
         given = {
             "response_type": "code", "client_id": self.id, "redirect_uri": self.redirect_uri,
             "code_challenge": challenge_of(self.verifier), "code_challenge_method": "S256",
@@ -100,7 +100,7 @@ class Assistant:
         return {name: value for name, value in given.items() if value is not None}
 
     def form(self, code: str, /, **changes: str | None) -> dict[str, str]:
-        """The parameters of its token request."""
+        """Return the parameters of a token request; None leaves one out."""
         given = {
             "grant_type": "authorization_code", "code": code, "client_id": self.id,
             "redirect_uri": self.redirect_uri, "code_verifier": self.verifier,
@@ -110,7 +110,7 @@ class Assistant:
 
 @dataclass
 class Installation:
-    """A running Headwater with people and assistants."""
+    """A running Headwater with users and assistants."""
 
     base_url: str
     accounts: Accounts
@@ -125,7 +125,7 @@ class Installation:
             person.browser.close()
 
     def person(self, *space_ids: int, role: Role = Role.OWNER, logged_in: bool = True) -> Person:
-        """A new user who is a member of these Spaces."""
+        """Make a new user who is a member of these Spaces."""
         user = self.accounts.user()
         for space_id in space_ids:
             self.connection.execute(
@@ -144,13 +144,13 @@ class Installation:
         return self.http.post(REGISTER, json=given if body is None else body, headers=headers)
 
     def assistant(self, redirect_uri: str = LOOPBACK, name: str = "Test") -> Assistant:
-        """A client that has registered itself."""
+        """Make a client that registers itself."""
         answer = self.register(client_name=name, redirect_uris=[redirect_uri])
         assert answer.status_code == 201, answer.text
         return Assistant(answer.json()["client_id"], redirect_uri)
 
     def host(self, document: Mapping[str, Any] | None = None, **headers: str) -> Assistant:
-        """A client that hosts a metadata document on a host of its own."""
+        """Make a client with a metadata document on its own host."""
         host = f"h{secrets.token_hex(6)}.{DOMAIN}"
         url = f"https://{host}/client.json"
         given = {
@@ -161,7 +161,7 @@ class Installation:
         return Assistant(url)
 
     def code(self, person: Person, assistant: Assistant, **changes: str | None) -> str:
-        """A code, as the client gets it."""
+        """Return an authorization code, as the client receives it."""
         answer = person.answer(assistant.request(**changes))
         assert answer.status_code == 303, answer.text
         return make_query(answer.headers["location"])["code"]
@@ -175,7 +175,7 @@ class Installation:
         return answer.json()["access_token"]
 
     def knock(self, space_id: int, token: str | None) -> httpx.Response:
-        """Ask a Space's MCP resource which tools it has."""
+        """Request the list of tools from a Space's MCP resource."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.http.post(
             f"/mcp/{space_id}/public-api",
@@ -185,12 +185,12 @@ class Installation:
         )  # fmt: skip
 
     def at_once(self, acts: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What each returned, all begun together."""
+        """Run all functions at the same time, and return their results."""
         with ThreadPoolExecutor(len(acts)) as pool:
             return [done.result() for done in [pool.submit(act) for act in acts]]
 
     def fill(self, space_id: int, person: Person, leaving: int = 0) -> None:
-        """Give a Space as many tokens as leave room for so many more."""
+        """Create tokens for the Space until it has room for `leaving` more."""
         self.connection.execute(
             "INSERT INTO mcp_tokens (space_id, user_id, kind, name, token_hash, hint)"
             " SELECT %s, %s, 'personal', 'test', sha256(gen_random_uuid()::text::bytea), 'abcd'"
@@ -199,11 +199,11 @@ class Installation:
         )
 
     def wait_for_a_lock(self, holder: psycopg.Connection) -> None:
-        """Wait until somebody waits for what `holder` holds."""
+        """Wait until a session waits for a lock that `holder` has."""
         wait_until(lambda: is_waited_for(self.connection, holder))
 
     def dump(self, *tables: str) -> str:
-        """Everything in some tables, as text."""
+        """Return the contents of these tables as text."""
         rows = [
             row
             for table in tables

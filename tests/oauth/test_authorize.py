@@ -1,4 +1,4 @@
-"""GET /mcp/oauth/authorize: what is believed, what is told to the client, and who is asked."""
+"""GET /mcp/oauth/authorize: what is trusted, what the client is told, and who is asked for consent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Pe
 
 
 def untrusted(answer: httpx.Response) -> str:
-    """A page for the person, and nothing for the client."""
+    """Check that the person gets an error page and the client gets nothing. Return its text."""
     assert answer.status_code == 400
     assert "location" not in answer.headers
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -26,7 +26,7 @@ def untrusted(answer: httpx.Response) -> str:
 
 
 def refused(installation: Installation, answer: httpx.Response, error: str) -> dict[str, str]:
-    """An answer for the client."""
+    """Check that the client gets this error. Return its parameters."""
     assert answer.status_code == 303, answer.text
     assert answer.headers["location"].startswith(LOOPBACK + "?")
     assert answer.headers["cache-control"] == "no-store"
@@ -82,7 +82,7 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
     installation: Installation, assistant: Assistant, space_id: int
 ) -> None:
     hosted = installation.host()
-    installation.person(space_id).look(hosted.request())  # its document is remembered now
+    installation.person(space_id).look(hosted.request())  # its document is cached now
     with httpx.Client(base_url=installation.base_url) as stranger:
         for method in ("GET", "POST"):
             for client, changes, words in (

@@ -1,4 +1,4 @@
-"""The consent page: its text, who may answer, and that one answer counts."""
+"""The consent page: its text, who may answer, and that only one answer counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The consent page as a form: it agrees once, to the request, client and person it was made for."""
+"""The form of the consent page: it can be used once, for the request, client and person it was made for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.oauth.test_consent import codes
 
 
 def test_looking_never_agrees(installation: Installation, person: Person, space_id: int) -> None:
-    """Not even the second time, nor for a client that was let in before."""
+    """Opening the page again doesn't consent either, and neither does a client that was authorized before."""
     assistant = installation.assistant()
     installation.token(person, assistant)
     before = codes(installation, space_id)
@@ -51,7 +51,7 @@ def test_a_form_without_its_token(
 def test_another_persons_page(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
-    """A page that an attacker was shown, sent by somebody else's browser."""
+    """An attacker's page, submitted by another user's browser."""
     attacker = installation.person(space_id)
     form = attacker.form(assistant.request())
     answer = person.browser.post(form.action, data=form.fields | {"decision": "approve"})

@@ -1,4 +1,4 @@
-"""The record of the authorization server names tests that there are."""
+"""The design record of the authorization server refers to existing tests."""
 
 from __future__ import annotations
 

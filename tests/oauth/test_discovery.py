@@ -1,4 +1,4 @@
-"""What clients discover, in every form of its address, whatever they say of themselves."""
+"""The metadata that clients discover, at every form of its address and with any headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long metadata documents are remembered, and how often others are asked for them."""
+"""How long metadata documents are cached, and how often their hosts are requested."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_document_is_asked_for_again_when_it_is_old(
         await clients.fetch(url)
         assert internet.asked.count(known) == 3
         serve(internet, url, page({}, 500))
-        for _ in range(3):  # a failure never leaves an older document standing
+        for _ in range(3):  # a failure always discards the older document
             with pytest.raises(OAuthError) as caught:
                 await clients.fetch(url)
             assert "answered 500" in caught.value.description

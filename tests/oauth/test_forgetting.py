@@ -1,4 +1,4 @@
-"""What the worker forgets of the authorization server, and what it must not."""
+"""What the worker deletes for the authorization server, and what it must keep."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_which_clients(installation: Installation) -> None:
 
     assert kept("29 days", None)
     assert not kept("31 days", None)
-    assert kept("1000 days", "366 days")  # its token may have just expired: it comes back
+    assert kept("1000 days", "366 days")  # its token may have just expired, so the client may return
     assert not kept("1000 days", "401 days")
 
 
 def test_only_being_let_in_is_being_used(
     installation: Installation, person: Person, assistant: Assistant
 ) -> None:
-    """A stranger's request for a token of a made-up code keeps nothing."""
+    """A stranger's token request with a made-up code doesn't count as use."""
     used = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
     row = installation.connection.execute(used, (assistant.id,)).fetchone()
     assert row == (False,)
@@ -57,7 +57,7 @@ def test_only_being_let_in_is_being_used(
 
 
 def test_every_so_often(connection: psycopg.Connection) -> None:
-    """What led to no work is looked for again after the pause."""
+    """When there is no work, the task runs again after its pause."""
     duty = make_cleanup_duty(3600)
     assert duty.waiting(connection) == [INSTALLATION]
     assert duty.attend(connection, INSTALLATION) is False

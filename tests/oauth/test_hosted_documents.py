@@ -1,4 +1,4 @@
-"""Clients that are named by the URL of a metadata document: fetched with care, and remembered."""
+"""Clients identified by the URL of a metadata document, which is fetched carefully and cached."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_what_is_no_document(internet: Internet, answer: web.Page, words: str) -
     serve(internet, url, answer)
     dialled = len(internet.dialled)
     assert words in refused(internet, url)
-    assert len(internet.dialled) == dialled + 1  # no redirect is followed, nothing tried again
+    assert len(internet.dialled) == dialled + 1  # no redirect is followed, and nothing is retried
 
 
 def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
@@ -143,7 +143,7 @@ def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.Monke
     ],
 )  # fmt: skip
 def test_what_is_no_address_of_a_document(installation: Installation, person: Person, url: str) -> None:
-    """Taken for the id of a client that registered itself, which it never is."""
+    """It is treated as the id of a registered client, which doesn't exist."""
     assert not is_document_url(url)
     asked = len(installation.internet.dialled)
     answer = person.look(Assistant(url).request())
@@ -164,7 +164,7 @@ def test_addresses_instead_of_names(internet: Internet, host: str) -> None:
 
 
 def test_names_with_inner_addresses(internet: Internet) -> None:
-    """Every address that must not be called, alone and behind a good one: none is connected to."""
+    """Every forbidden address, alone and after a good one: none of them is connected to."""
     dialled = list(internet.dialled)
     addresses = [address for listed in REFUSED.values() for address in listed]
 
@@ -183,7 +183,7 @@ def test_names_with_inner_addresses(internet: Internet) -> None:
 
 
 def test_a_name_that_leads_elsewhere_the_second_time(internet: Internet) -> None:
-    """The address that was looked at is the one that is dialled; the name is asked once."""
+    """The checked address is the one connected to. The name is resolved once."""
     url = new_url()
     serve(internet, url, page(document(url)))
     internet.names[url.split("/")[2]] = [[PUBLIC], ["127.0.0.1"]]
@@ -198,7 +198,7 @@ def test_certificates(internet: Internet) -> None:
     internet.untrusted.add("9.9.9.10")
     internet.names[url.split("/")[2]] = [["9.9.9.10"]]
     assert "certificate is not valid" in refused(internet, url)
-    other = "https://another.example/client.json"  # a name that the certificate does not hold
+    other = "https://another.example/client.json"  # a name that the certificate doesn't cover
     serve(internet, other, page(document(other)))
     assert "certificate is not valid" in refused(internet, other)
 
@@ -212,7 +212,7 @@ def test_a_failure_is_told_in_the_servers_words(installation: Installation, pers
 
 
 def test_the_token_request_looks_again(installation: Installation, person: Person) -> None:
-    """A client that gave up a redirect address, or that nobody vouches for any more."""
+    """The client removed a redirect address, or its document no longer exists."""
     assistant = installation.host(Cache_Control="no-store")
     code = installation.code(person, assistant)
     other = document(assistant.id, redirect_uris=["http://127.0.0.1/other"])
@@ -227,7 +227,7 @@ def test_the_token_request_looks_again(installation: Installation, person: Perso
 
 
 def test_a_stranger_cannot_have_a_document_fetched(installation: Installation, person: Person) -> None:
-    """At the token endpoint nobody is logged in: only who has a code of the client is let ask."""
+    """The token endpoint has no login, so only a request with a code of the client triggers a fetch."""
     target = installation.host()
     asked = len(installation.internet.dialled)
     answer = installation.exchange(target, "trk_code_x")
@@ -238,11 +238,11 @@ def test_a_stranger_cannot_have_a_document_fetched(installation: Installation, p
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
     assert len(installation.internet.dialled) == asked
     answer = installation.exchange(assistant, code)
-    assert answer.json()["error"] == "invalid_grant"  # that use burnt it
+    assert answer.json()["error"] == "invalid_grant"  # the failed attempt used up the code
 
 
 def test_ports_of_this_machine_are_free(installation: Installation, person: Person) -> None:
-    """As its document says: any port, and nothing else, on the loopback interface."""
+    """On the loopback interface, only the port may differ from the document's address."""
     assistant = installation.host({"redirect_uris": ["http://127.0.0.1/callback"]})
     assistant.redirect_uri = "http://127.0.0.1:50123/callback"
     assert installation.token(person, assistant)

@@ -1,4 +1,4 @@
-"""What nobody learns: not from logs, and not from how long an answer takes."""
+"""Secrets that must not leak through logs or response times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.oauth.staging import TOKEN, Assistant, Installation, Person, make_que
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
-    """What the application logs; the client of these tests is in the same process."""
+    """The application's logs. The test's HTTP client runs in the same process."""
     text, root = StringIO(), logging.getLogger()
     for handler in root.handlers:
         if isinstance(handler, logging.StreamHandler):
@@ -53,8 +53,8 @@ def test_logs_hold_no_secret(
 
 
 def test_unknown_and_known_take_alike(installation: Installation, assistant: Assistant) -> None:
-    """The secrets themselves are looked up by their hashes, so that there is nothing to find out
-    letter by letter; this holds that no answer is slower by a step that only the known ones take.
+    """Secrets are looked up by hash, so they can't be guessed letter by letter. This test checks that no
+    answer is slower because of a step that only known values need.
     """
 
     def median(client_id: str) -> float:

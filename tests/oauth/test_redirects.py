@@ -1,4 +1,4 @@
-"""Redirect addresses: what can be registered, and what matches what was."""
+"""Redirect addresses: what can be registered, and what matches a registered address."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ _letters = st.characters(codec="utf-8")
 
 @given(st.text(_letters, max_size=60), st.sampled_from(["", "https://claude.ai", "http://127.0.0.1"]))
 def test_what_is_accepted_is_read_one_way(text: str, start: str) -> None:
-    """A library that normalizes and one that does not find the same host, scheme and path."""
+    """A library that normalizes URLs and one that doesn't find the same host, scheme and path."""
     redirect = read_redirect(start + text)
     if isinstance(redirect, RedirectRefusal) or refuse_registered(redirect, HOSTS) is not None:
         return

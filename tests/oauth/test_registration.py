@@ -219,7 +219,7 @@ def test_an_ipv6_network_is_one_address(installation: Installation) -> None:
 
 
 def test_a_forged_address_does_not_help(plain: Running, connection: psycopg.Connection) -> None:
-    """Without a trusted proxy the connection's address counts, whatever a header says."""
+    """Without a trusted proxy, the connection's address counts and headers are ignored."""
     connection.execute("DELETE FROM attempts")
     with httpx.Client(base_url=plain.base_url) as http:
         statuses = [

@@ -23,7 +23,7 @@ def set_up(person: Person) -> App:
 def test_it_works(
     installation: Installation, assistant: Assistant, space_id: int, connection: psycopg.Connection
 ) -> None:
-    """The code is asked for before the consent."""
+    """The code is requested before consent."""
     person = installation.person(space_id)
     app = set_up(person)
     forget_used_codes(connection, person.user.id)

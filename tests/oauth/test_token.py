@@ -1,4 +1,4 @@
-"""POST /mcp/oauth/token: a code and its verifier for a token, once."""
+"""POST /mcp/oauth/token: exchange a code and its verifier for a token, once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.oauth.staging import LOOPBACK, TOKEN, Assistant, Installation, Person
 
 @pytest.fixture
 def code(installation: Installation, person: Person, assistant: Assistant) -> str:
-    """A code for `assistant`."""
+    """An authorization code for `assistant`."""
     return installation.code(person, assistant)
 
 
@@ -53,7 +53,7 @@ def test_a_token_that_reads_only(
     installation: Installation, person: Person, assistant: Assistant, space_id: int,
     scope: str, typed: dict[str, str],
 ) -> None:  # fmt: skip
-    """Because the assistant asked for no more, or the person chose so; the person is an owner."""
+    """Either the assistant requested no more or the person chose it, although the person is an owner."""
     answer = person.answer(assistant.request(scope=scope), **typed)
     code = parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
     told = installation.exchange(assistant, code).json()
@@ -259,13 +259,13 @@ def test_one_of_many_at_once_gets_a_token(
     answers = installation.at_once([lambda: installation.exchange(assistant, code)] * 8)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
     (token,) = [answer.json()["access_token"] for answer in answers if answer.is_success]
-    assert installation.knock(space_id, token).status_code == 401  # the others were replays
+    assert installation.knock(space_id, token).status_code == 401  # the other exchanges were replays
 
 
 def test_no_more_than_a_space_may_have(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
-    """Agreed to before the Space was full, exchanged when it is."""
+    """The codes are granted before the Space is full, and exchanged when it is."""
     installation.fill(space_id, person, leaving=2)
     codes = [installation.code(person, assistant) for _ in range(6)]
     answers = installation.at_once(
@@ -285,7 +285,7 @@ def test_ending_a_membership_and_using_its_code_do_not_wait_for_each_other(
     installation: Installation, person: Person, assistant: Assistant, space_id: int,
     database_url: str,
 ) -> None:  # fmt: skip
-    """Whoever removes a member holds the memberships and then ends the codes."""
+    """Removing a member locks the memberships first and then deletes the codes."""
     code = installation.code(person, assistant)
     with psycopg.connect(database_url) as removing:
         removing.execute("SELECT FROM memberships WHERE space_id = %s FOR UPDATE", (space_id,))
