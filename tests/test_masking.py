@@ -1,4 +1,4 @@
-"""What is kept of a text from elsewhere."""
+"""Masking of text from other systems: what is kept."""
 
 from __future__ import annotations
 

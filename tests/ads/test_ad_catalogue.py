@@ -1,4 +1,4 @@
-"""PUT /ads and GET /ads, and where the names show."""
+"""PUT /ads and GET /ads, and the places that show the names."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def ids(*levels: str) -> dict[str, str]:
 
 
 def touched(stage: Stage, **columns: Any) -> int:
-    """A contact with an event that is credited to a touchpoint with these columns."""
+    """Store a contact with an event that is credited to a touchpoint with these columns."""
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "google_ads", **columns)
     stage.event(contact_id, amount=1)
@@ -195,7 +195,7 @@ def touched(stage: Stage, **columns: Any) -> int:
 
 
 def catalogue(api: Api) -> None:
-    """Names for one id of every level, and decoys: other kinds with the same ids."""
+    """Names for one id of every level, and decoys of other kinds with the same ids."""
     names = [
         {"kind": kind, "id": f"{level} 1", "name": f"{kind} of {level}"}
         for level in LEVELS for kind in LEVELS
@@ -204,7 +204,7 @@ def catalogue(api: Api) -> None:
 
 
 def shown(api: Api, contact_id: int) -> list[dict[str, Any]]:
-    """The names as List Events and the journey show them."""
+    """Return the names shown by List Events and by the journey."""
     [row] = api.rows(**CREDITED)
     params = {"include_events": 1}
     events = api.get(f"/contacts/{contact_id}", params=params).json()["events"]

@@ -1,4 +1,4 @@
-"""The table of operations holds together, and what is made of it answers by path and method."""
+"""The table of operations is consistent, and the routes made from it answer by path and method."""
 
 from __future__ import annotations
 

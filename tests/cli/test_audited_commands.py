@@ -1,5 +1,5 @@
 """Every command that changes something adds one entry to the audit log, with the operator and the command's
-words, and without secrets or the data of contacts. A command in neither table fails.
+words, and without secrets or contact data. A command that is in neither table fails the test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ READS = "only reads"
 RUNS = "runs the service or a part of it, which changes nothing by itself"
 INSTALLS = "changes the installation, and no setting, access or record in it"
 PULLS = "does what is due later anyway"
-"""Why commands are not recorded."""
+"""Reasons why commands are not recorded."""
 NOT_RECORDED = {
     **dict.fromkeys(
         ["serve", "demo", "reload", "api", "worker", "forwarder", "puller", "exporter", "importer",
@@ -64,7 +64,7 @@ NOT_RECORDED = {
 
 @dataclass
 class Shell(Desk):
-    """A Space, and how commands change it."""
+    """A Space, and what is needed to run commands that change it."""
 
     folder: Path
     variables: dict[str, str]
@@ -82,7 +82,7 @@ class Shell(Desk):
         return ["--secret", f"{name}=@{self.file('secret', f'{CANARY}-secret')}"]
 
     def email(self) -> str:
-        """The address of a member."""
+        """Return a member's address."""
         row = self.stage.connection.execute(
             "SELECT email FROM users WHERE id = %s", [self.member()]
         ).fetchone()
@@ -90,7 +90,7 @@ class Shell(Desk):
         return row[0]
 
     def provider(self) -> str:
-        """The name of an identity provider, the only one."""
+        """Return the name of the only identity provider."""
         self.stage.connection.execute(
             "INSERT INTO sso_providers (name, issuer, client_id, settings) VALUES"
             """ ('corp', 'https://id.example', 'abc', '{"title": "Corp", "domains": ["people.example"]}')"""
@@ -98,7 +98,7 @@ class Shell(Desk):
         return "corp"
 
     def run(self, words: Sequence[str], typed: str = "") -> list[dict[str, Any]]:
-        """Run a command; return what it adds to the log."""
+        """Run a command and return the entries it adds to the log."""
         before = last_entry(self.stage.connection)
         ran = run_command(*words, typed=typed, **self.variables)
         assert ran.returncode == 0, ran.stderr
@@ -113,12 +113,12 @@ def plain(*words: str) -> Arguments:
 
 
 def about(option: str, row: str, *words: str) -> Arguments:
-    """Arguments of which one is the id of a row that the desk makes."""
+    """Return arguments that contain the id of a row made by a method of Shell."""
     return lambda shell: [*([option] if option else []), str(getattr(shell, row)()), *words]
 
 
 def of_row(option: str, row: str, *words: str, **columns: Any) -> Arguments:
-    """Arguments of which one is the id of a row of the stage."""
+    """Return arguments that contain the id of a row made by the stage."""
     return lambda shell: [option, str(getattr(shell.stage, row)(**columns)), *words]
 
 
@@ -146,7 +146,7 @@ def site(shell: Shell) -> str:
 
 
 def factor(shell: Shell) -> list[str]:
-    """A member with an authenticator, and a browser."""
+    """Return arguments for a member with an authenticator and a browser."""
     email = shell.email()
     user = shell.stage.connection.execute("SELECT id FROM users WHERE email = %s", [email]).fetchone()
     assert user is not None
@@ -161,7 +161,7 @@ def disabled(shell: Shell) -> list[str]:
 
 
 def leaver(shell: Shell) -> list[str]:
-    """A member with a token."""
+    """Return arguments for a member with a token."""
     email = shell.email()
     row = shell.stage.connection.execute("SELECT id FROM users WHERE email = %s", [email]).fetchone()
     assert row is not None
@@ -282,7 +282,7 @@ COMMANDS: dict[str, Arguments] = {
     "destination remove": of_row("--destination", "destination"),
     "delivery replay": failed,
 }  # fmt: skip
-"""Arguments with which each command changes something."""
+"""Arguments that make each command change something."""
 ELSEWHERE = {
     "import orders": "is `import events` with another reader",
     "import shop": "is `import events` from the interface of a shop",
@@ -292,14 +292,14 @@ OF_INSTALLATION = {
     "queue replay", "user reset-link", "user reset-factors", "user disable", "user enable", "user log-out",
     "secret-key renew", "rates import",
 }  # fmt: skip
-"""Commands without a Space, besides those of `sso`."""
+"""Commands without a Space, in addition to those of `sso`."""
 COMPLETE = {"space set": {"space", "source_name"}, "user remove": {"member", "assistant_token"}}
 TYPED = {"webhook create": f"{CANARY}-secret-of-a-shop\n"}
 
 
 @pytest.fixture(scope="module")
 def audited_url(database_url: str) -> Iterator[str]:
-    """A database of this module's own: some commands change the whole installation."""
+    """A separate database, because some commands change the whole installation."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE audited")
         url = urlsplit(database_url)._replace(path="/audited").geturl()
@@ -329,7 +329,7 @@ def shell(audited_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def list_commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, bool]]:
-    """Every command, and whether it has a Space."""
+    """Yield every command, and whether it has a Space."""
     groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     if not groups:
         yield words, "--space" in parser._option_string_actions

@@ -28,7 +28,7 @@ def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Terminal:
-    """Commands of a Space, whose output never shows the token."""
+    """Run commands of a Space, and check that their output never shows the token."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], forwarder: Forwarder) -> None:
         self.capsys, self.forwarder = capsys, forwarder

@@ -1,4 +1,4 @@
-"""`headwater contact erasures`: who was to be erased, and what became of it."""
+"""`headwater contact erasures`: which contacts were to be erased, and the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headwater export`: the API's exports, written to a file by hand."""
+"""`headwater export`: the same exports as the API's, written to a file by hand."""
 
 from __future__ import annotations
 

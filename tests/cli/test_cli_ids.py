@@ -1,4 +1,4 @@
-"""Ids beyond all ids: what they name is not there, as with any other id that nothing has."""
+"""Ids above the largest possible id are not found, like any other unknown id."""
 
 from __future__ import annotations
 

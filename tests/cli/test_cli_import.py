@@ -1,4 +1,4 @@
-"""`headwater import`: files of events, touchpoints and ad names; columns, refusals, going on."""
+"""`headwater import`: files of events, touchpoints and ad names; columns, refusals and continuing."""
 
 from __future__ import annotations
 

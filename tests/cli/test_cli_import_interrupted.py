@@ -1,4 +1,4 @@
-"""headwater import, interrupted, killed or run twice: each row of the file is done once."""
+"""`headwater import`, interrupted, killed or run twice: each row of the file is imported once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Interruption(Exception):
-    """What ends an import in the middle."""
+    """Raised to interrupt an import."""
 
 
 @settings(
@@ -89,7 +89,7 @@ def test_killed(importer: Importer, point: str) -> None:
 
 
 def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second finds that the first has done its chunk."""
+    """The second import finds that the first has imported its chunk."""
     file = importer.write("f.ndjson", *numbered(3))
 
     def overtake(_: str) -> None:

@@ -1,4 +1,4 @@
-"""Times of an import without an offset: told, and read on the clock that is named."""
+"""Imported times without an offset: reported, and read in the time zone that is given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 def test_times_without_an_offset_are_told_and_read_on_the_clock_that_is_named(
     importer: Importer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Read silently as UTC, orders around midnight land on the wrong day."""
+    """If they were silently read as UTC, orders around midnight would be on the wrong day."""
     importer.stage.connection.execute(
         "UPDATE spaces SET timezone = 'Europe/Paris' WHERE id = %s", (importer.stage.space_id,)
     )

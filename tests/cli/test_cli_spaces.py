@@ -24,7 +24,7 @@ def on_database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Cli:
-    """Runs commands in this process."""
+    """Run commands in this process."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys

@@ -16,7 +16,7 @@ TOKEN = "Bearer abc"  # made up
 
 
 class Terminal:
-    """Commands of a Space, whose output never shows the secret."""
+    """Run commands of a Space, and check that their output never shows the secret."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space_id = capsys, space_id
@@ -78,7 +78,7 @@ def test_a_table(terminal: Terminal) -> None:
     "words",
     [
         ("create", "--address", "ftp://reports.example/x.csv"),
-        ("create", "--address", "file:///x.csv"),  # the operator allows none
+        ("create", "--address", "file:///x.csv"),  # the operator permits no files
         ("create", "--address", URL, "--set", "currency=euro"),
         ("create", "--address", URL, "--set", "currency"),
         ("create", "--address", URL, "--column", "Cost"),

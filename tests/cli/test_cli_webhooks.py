@@ -1,4 +1,4 @@
-"""`headwater webhook …`: made, changed, listed, revoked; deliveries looked at, replayed, tried."""
+"""`headwater webhook …`: create, change, list and revoke webhooks; show, replay and test deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of commands: each is where it says, and none pays for another."""
+"""The list of commands: each is in the module it declares, and imports no other command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ print(len(ours))
 
 
 def imported_by(word: str) -> tuple[list[str], int]:
-    """The modules of cli/ that the command line of a word imports, and how many of ours in all."""
+    """Return the modules of cli/ that a command imports, and the number of all imported headwater modules."""
     command = [sys.executable, "-c", IMPORTED, word]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names, count = output.splitlines()
@@ -70,7 +70,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def test_what_prints_does_so_as_json_too() -> None:
-    """`prints` reads the option, which therefore may not be forgotten."""
+    """`prints` reads the option `--json`, so every command with `prints` must have it."""
     code = prints(_nothing).__code__
     printing = [
         parser

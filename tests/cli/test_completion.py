@@ -41,7 +41,7 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
-    """Bash itself completes a word, and an option of a command behind two words."""
+    """Bash itself completes a word, and an option of a command with two words."""
     text = script("bash", capsys)
 
     def offered(line: str) -> list[str]:
@@ -60,7 +60,7 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_command_is_in_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = script(shell, capsys)
     assert [entry.name for entry in COMMANDS if entry.name not in text] == []
-    assert "--leash" not in text  # what only our own processes use
+    assert "--leash" not in text  # used only by our own processes
 
 
 def program_of(shell: str) -> str:
@@ -90,7 +90,7 @@ def test_fish_completes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_zsh_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From a folder of $fpath, as the documentation has it, where somebody presses the tab key."""
+    """The script is in a folder of $fpath, as documented, and the user presses the tab key."""
     (tmp_path / "_headwater").write_text(script("zsh", capsys))
     ran = subprocess.run(
         [program_of("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,

@@ -1,6 +1,4 @@
-"""Commands print and use the addresses of the running service, whatever the shell they are typed in
-knows of it.
-"""
+"""Commands print and use the addresses of the running service, even if the shell's own settings differ."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
 
 def command(data_dir: Path, *words: str, **variables: str) -> Any:
-    """What a command prints as JSON."""
+    """Return a command's JSON output."""
     ran = run_command(*words, "--data-dir", str(data_dir), "--json", **variables)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
@@ -43,7 +41,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(meta: FakePlatform, data_dir: Path) -> Iterator[str]:
-    """The address of the service of all tests."""
+    """The address of the service used by all tests."""
     with CopiedServe(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve:
         yield serve.url()
         assert serve.stop() == 0
@@ -80,7 +78,7 @@ def test_it_works(url: str, data_dir: Path, meta: FakePlatform) -> None:
 def test_a_start_that_fails_leaves_the_address_of_the_running_service(
     url: str, data_dir: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "exports").symlink_to("exports")  # no API process can open its storage
+    (tmp_path / "exports").symlink_to("exports")  # API processes can't open this storage
     wrong = {
         "HEADWATER_DATABASE_URL": Embedded(data_dir).url,
         "HEADWATER_SECRET_KEY": "k" * 40,
@@ -120,7 +118,7 @@ def set_up_link(data_dir: Path) -> str:
 
 
 def try_out(data_dir: Path, *where: str) -> list[str]:
-    """Try a new destination out as the documentation says, and return what stood in the way."""
+    """Test a new destination as documented, and return what prevented it."""
     at = ("--data-dir", str(data_dir))
     refused = run_command("destination", "test", *where, *at)
     assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""What a change of a company's claims means to the events that come after it, in both modes."""
+"""How a change of a company's claims affects later events, in both modes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.reading_fixtures import Api
 
 @dataclass
 class Both:
-    """A Space in one of the modes: its API, its pipeline, and the claim that mode goes by."""
+    """A Space in one of the modes: its API, its pipeline, and the claim that the mode uses."""
 
     api: Api
     pipeline: Pipeline
@@ -29,13 +29,13 @@ class Both:
         return "domain" if self.mode == "auto" else "external_id"
 
     def of(self, person: str, company: str) -> AcceptedEvent:
-        """An event of a person of the company that has the claim `company`."""
+        """Return an event of a person at the company with the claim `company`."""
         if self.mode == "auto":
             return event(email=f"{person}@{company}", trk_source="sms")
         return event(email=f"{person}@gmail.com", company_external_id=company, trk_source="sms")
 
     def run(self, person: str, company: str) -> int:
-        """Process an event of a person; the id of the company it is then in."""
+        """Process an event of a person, and return the id of the person's company."""
         (receipt,) = self.pipeline.run(self.of(person, company))
         return dict(self.pipeline.rows("events", "id", "company_id"))[receipt]
 
@@ -47,7 +47,7 @@ class Both:
         assert response.status_code == 200, response.text
 
     def members(self) -> dict[int, set[int]]:
-        """The contacts by company, and every stamp agreeing with them."""
+        """Return the contacts by company, and check that events and touchpoints have the same company."""
         company_of = dict(self.pipeline.rows("contacts", "id", "company_id"))
         for table in ("events", "touchpoints"):
             rows = self.pipeline.rows(table, "contact_id", "company_id")
@@ -103,7 +103,7 @@ def test_a_claim_that_moved_leads_new_contacts_to_its_new_company(both: Both) ->
 
 
 def test_members_of_a_company_that_lost_its_claim(both: Both) -> None:
-    """By domain a contact stays where it is; by external id it goes where its events point."""
+    """By domain, a contact keeps its company. By external id, it moves to the company of its events."""
     acme = both.run("ann", "acme.com")
     both.set_claim(acme, None)
     later = both.run("ann", "acme.com")

@@ -1,4 +1,4 @@
-"""Companies: by business domain, by external id, and the stamps on stored rows."""
+"""Companies by business domain and by external id, and their ids on stored rows."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_the_window_is_on_the_clock_of_the_space(
 
 def test_a_repeated_hour_is_whole(client: httpx.Client, connection: psycopg.Connection) -> None:
     stage = make_stage(connection, timezone="Europe/Berlin")
-    # 02:30 came twice on 25 October 2026: at 00:30 and at 01:30 UTC.
+    # 02:30 occurred twice on 25 October 2026: at 00:30 and at 01:30 UTC.
     made = [stage.company(created_at=datetime(2026, 10, 25, h, 30, tzinfo=UTC)) for h in (0, 1)]
     window = {"start_date": "2026-10-25 02:30:00", "end_date": "2026-10-25 02:30:01"}
     assert ids(Api(client, stage.key), **window) == made[::-1]
@@ -157,7 +157,7 @@ def test_page_sizes(api: Api, stage: Stage, connection: psycopg.Connection) -> N
 
 
 def walk(api: Api, first: dict[str, Any], link: str) -> list[list[int]]:
-    """The pages from `first` on, following its links; `link` is `next` or `prev`."""
+    """Return the ids of the pages from `first` on, following its links; `link` is `next` or `prev`."""
     pages = [first]
     while url := pages[-1][f"{link}_page_url"]:
         assert url.startswith(f"{BASE_URL}{API}/companies?")
@@ -184,7 +184,7 @@ def test_paging_equals_one_big_page(
 ) -> None:
     stage = make_stage(connection)
     api = Api(client, stage.key)
-    for minute in minutes:  # few instants, so that most rows tie
+    for minute in minutes:  # few distinct times, so that most rows tie
         stage.company(created_at=NOON + timedelta(minutes=minute))
     whole = ids(api, **window, per_page=5000)
 

@@ -1,4 +1,4 @@
-"""Hosts that strangers share make no company; names below the list's private suffixes do."""
+"""Hosts shared by strangers make no company, but names below the list's private suffixes do."""
 
 from __future__ import annotations
 

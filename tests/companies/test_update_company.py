@@ -24,7 +24,7 @@ def put(api: Api, company_id: int, body: Any) -> httpx.Response:
 
 
 def changed(api: Api, company_id: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The company after a change, which the answer and the stored row agree on."""
+    """Change a company, and check that the answer equals the stored row."""
     response = put(api, company_id, body)
     assert response.status_code == 200, response.text
     assert api.get(f"/companies/{company_id}").json() == response.json()
@@ -32,7 +32,7 @@ def changed(api: Api, company_id: int, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def errors(api: Api, company_id: int, body: Any) -> dict[str, list[str]]:
-    """What a refused body is told; nothing changes."""
+    """Return the errors of a refused body, and check that nothing changed."""
     before = api.get(f"/companies/{company_id}").content
     response = put(api, company_id, body)
     assert response.status_code == 422, response.text
@@ -268,7 +268,7 @@ def test_membership_and_stamps_stay(api: Api, stage: Stage, acme: int) -> None:
 
 
 def test_it_waits_for_whoever_holds_the_space(api: Api, stage: Stage, acme: int, database_url: str) -> None:
-    """A batch under way may be making the very company whose domain is asked for."""
+    """A batch in progress may be creating a company with the requested domain."""
     answers: list[httpx.Response] = []
     asking = threading.Thread(target=lambda: answers.append(put(api, acme, {"domain": "new.com"})))
     with psycopg.connect(database_url) as batch:
@@ -303,7 +303,7 @@ def test_a_company_of_another_space_is_unknown(
 ) -> None:
     other = make_stage(connection)
     foreign_id = other.company(**ACME)
-    # `acme.com` is claimed in this Space, which must not show either.
+    # This Space has a company with `acme.com`, which the answer must not reveal either.
     foreign, unknown = (put(api, each, ACME) for each in (foreign_id, 999999999999999999))
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content

@@ -1,4 +1,4 @@
-"""Custom fields in the bodies of contacts: types, blanks, and what is answered."""
+"""Custom fields in request bodies of contacts: types, blanks and answers."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def test_numbers_are_exact(api: Api, stage: Stage, text: str, shown: str) -> Non
         ("Asia/Kolkata", "2026-01-01T18:30:00Z", "2026-01-01T18:30:00Z", "2026-01-02"),
         ("Asia/Kolkata", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"),
         ("Asia/Kolkata", "2026-01-02T00:00:00+05:30", "2026-01-01T18:30:00Z", "2026-01-02"),
-        # Midnight was skipped: the day begins an hour past it.
+        # Midnight was skipped, so the day begins an hour later.
         ("America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z", "2018-11-04"),
-        # Midnight came twice: the day began with the first.
+        # Midnight came twice, and the day began with the first one.
         ("America/Havana", "2025-11-02", "2025-11-02T04:00:00Z", "2025-11-02"),
         ("America/Havana", "2025-11-02T05:00:00Z", "2025-11-02T05:00:00Z", "2025-11-02T05:00:00Z"),
     ],

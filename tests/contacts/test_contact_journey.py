@@ -86,7 +86,7 @@ def test_each_source_is_told_paid_and_direct(api: Api, stage: Stage) -> None:
         stage.touchpoint(contact_id, source)
     found = journey(api, contact_id)
     assert [item["source"] for item in found] == list(reversed(API_NAMES))
-    # A paid touch of no listed network is a paid referral.
+    # A paid touch of an unlisted network is a paid referral.
     is_paid = [source.endswith("_ads") or source == "paid_other" for source in reversed(SOURCES)]
     assert [item["is_paid"] for item in found] == is_paid
     for item in found:

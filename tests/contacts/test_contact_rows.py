@@ -1,4 +1,4 @@
-"""What a row of GET /contacts shows: tokens, addresses, custom fields and their labels."""
+"""The contents of a row of GET /contacts: tokens, addresses, custom fields and their labels."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def test_each_type_of_field_is_shown_as_itself(api: Api, stage: Stage) -> None:
         ("America/New_York", "2026-05-13T00:00:00Z", "2026-05-13T00:00:00Z"),
         ("Asia/Kolkata", "2026-05-12T18:30:00Z", "2026-05-13"),
         ("America/New_York", "2026-05-13T04:00:00.001Z", "2026-05-13T04:00:00.001Z"),
-        # Where clocks skip midnight a day begins at one, where they repeat it at the first.
+        # If clocks skip midnight, a day begins at one. If they repeat it, the day begins at the first
+        # midnight.
         ("America/Sao_Paulo", "2018-11-04T03:00:00Z", "2018-11-04"),
         ("America/Havana", "2026-11-01T04:00:00Z", "2026-11-01"),
     ],

@@ -217,7 +217,7 @@ def test_the_body_is_an_object(api: Api, body: bytes) -> None:
 
 
 def test_one_statement_writes_all_values(api: Api, stage: Stage) -> None:
-    """Each is stamped with the time at which its statement began."""
+    """All get the start time of the statement."""
     most = {name: [f"{number:03}" for number in range(100)] for name in ("phones", "names")}
     create(api, emails=[f"a{number}@example.com" for number in range(100)], **most)
     stamps = rows(stage, "contact_identifiers", "first_seen_at")
@@ -265,8 +265,8 @@ ITEMS = st.lists(st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(phones=ITEMS, names=ITEMS)
 def test_what_is_taken_is_what_was_sent(phones: list[Any], names: list[Any]) -> None:
-    """Either wrong items are named, as many as fit, or the values are the sent ones, each once, in
-    order.
+    """Either the invalid items are named, up to the limit, or the stored values are the sent ones, each once,
+    in order.
     """
     wrong = {
         f"{name}.{index}"

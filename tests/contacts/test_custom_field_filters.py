@@ -1,4 +1,4 @@
-"""custom_field_filters of GET /events: each operator against its meaning in plain Python."""
+"""custom_field_filters of GET /events: each operator compared with its meaning in plain Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBERS = [None, "-5", "0", "0.0000001", "1", "1.5", "2", "10", "1000000"]
 
 
 def is_word(stored: str, value: str) -> bool:
-    """Somewhere in the text, with neither a letter nor a digit nor `_` on either side."""
+    """Return whether the value is in the text without a letter, digit or `_` on either side."""
     for at in range(len(stored) - len(value) + 1):
         around = stored[max(0, at - 1) : at] + stored[at + len(value) : at + len(value) + 1]
         if stored.startswith(value, at) and not re.search(r"\w", around):
@@ -75,7 +75,7 @@ def condition(number: int = 0, **members: str) -> dict[str, str]:
 
 
 def stored_values(stage: Stage, field: str, values: list[Any]) -> dict[int, Any]:
-    """An event for each value, by id."""
+    """Store an event for each value, and return the values by event id."""
     stage.label_field(field)
     return {stage.event(stage.contact(**{field: value})): value for value in values}
 
@@ -104,7 +104,7 @@ def test_numbers(api: Api, stage: Stage, operator: str) -> None:
 
 
 def dates_around(days: list[date], zone: ZoneInfo) -> list[datetime]:
-    """The first, a middle and the last instant of each day, by walking UTC minutes."""
+    """Return the first, a middle and the last instant of each day, found by stepping through UTC."""
     found: list[datetime] = []
     for day in days:
         midnight = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(hours=15)
@@ -120,7 +120,7 @@ ZONES = ["UTC", "America/New_York", "Pacific/Kiritimati", "Africa/Cairo"]
 @pytest.mark.parametrize("zone_name", ZONES)
 @pytest.mark.parametrize("operator", DATE_ORACLE)
 def test_dates(client: httpx.Client, connection: psycopg.Connection, operator: str, zone_name: str) -> None:
-    """Cairo's clocks skip midnight on 2026-04-24; New York repeats an hour on 2026-11-01."""
+    """Cairo's clocks skip midnight on 2026-04-24. New York repeats an hour on 2026-11-01."""
     stage = make_stage(connection, timezone=zone_name)
     api = Api(client, stage.key)
     zone = ZoneInfo(zone_name)
@@ -300,7 +300,7 @@ def test_a_member_given_twice_is_refused(api: Api, stage: Stage) -> None:
 
 @pytest.mark.parametrize("letter", ["a", "(", "\\", "é", "[", " "])
 def test_long_words_are_quick(api: Api, stage: Stage, letter: str) -> None:
-    """The only place where a value becomes part of a pattern."""
+    """Only here does a value become part of a pattern."""
     word = "x" + letter * 5000
     event_id = stage.event(stage.contact(profile_field_1=f"a {word} b"))
     stage.label_field("profile_field_1")

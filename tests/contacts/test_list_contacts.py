@@ -1,4 +1,4 @@
-"""GET /contacts: who is in it, what a row shows, and what is refused."""
+"""GET /contacts: which contacts it includes, what a row contains, and what is refused."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_another_space_s_contacts_are_not_found(
 
 @pytest.mark.parametrize("blank", ["email=", "email[]=", "email=%20", "email[]=&email[]="])
 def test_a_blank_address_is_refused(api: Api, blank: str) -> None:
-    """Whose variable is empty should not get everybody."""
+    """A caller with an empty variable should not get all contacts."""
     dates = "start_date=2026-01-01%2000:00:00&end_date=2026-12-31%2000:00:00"
     response = api.get(f"/contacts?{blank}&{dates}")
     assert response.status_code == 422

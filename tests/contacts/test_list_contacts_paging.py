@@ -1,4 +1,4 @@
-"""Paging of GET /contacts: whichever way it is read, the list is the same list."""
+"""Paging of GET /contacts: reading it in any way gives the same list."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_page(api: Api, query: str) -> dict[str, Any]:
 
 
 def follow(api: Api, page: dict[str, Any], link: str) -> list[dict[str, Any]]:
-    """The pages that `link` leads to, one after the other."""
+    """Return the pages that `link` leads to, one after another."""
     pages: list[dict[str, Any]] = []
     while url := page[link]:
         parts = urlsplit(url)
@@ -53,8 +53,7 @@ def ids(page: dict[str, Any]) -> list[int]:
     return [row["id"] for row in page["data"]]
 
 
-# How much later than the one before a contact is made; whether it has the shared address; whether
-# it was merged.
+# The time after the previous contact; whether it has the shared address; whether it was merged.
 arrivals = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_size=20)
 
 

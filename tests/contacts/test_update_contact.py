@@ -29,7 +29,7 @@ EVERYTHING: dict[str, Any] = {
 
 @pytest.fixture
 def contact_id(api: Api) -> int:
-    """A contact that has two values of each kind and three custom fields."""
+    """A contact with two values of each kind and three custom fields."""
     return api.send("POST", "/contacts", json=EVERYTHING).json()["id"]
 
 
@@ -54,7 +54,7 @@ def columns(stage: Stage, contact_id: int, names: str) -> tuple[Any, ...]:
 
 
 def held(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tuple[Any, ...]]:
-    """What is known of a contact now, by kind, the most recent first."""
+    """Return a contact's current values by kind, the most recent first."""
     return stage.connection.execute(
         f"SELECT {columns} FROM contact_identifiers WHERE space_id = %s AND contact_id = %s"
         " AND kind <> 'former_email' ORDER BY kind, recency DESC",
@@ -67,7 +67,7 @@ def values(stage: Stage, contact_id: int, kind: str) -> list[str]:
 
 
 def merged(stage: Stage) -> tuple[int, int]:
-    """A contact and one merged into it, by events that name both."""
+    """Make a contact and another one merged into it, through events."""
     pipeline = Pipeline(stage.connection, stage.space_id)
     pipeline.run(event(email="old@example.com", phone="1", full_name="Ann"))
     pipeline.run(event(tracking_id="u1", phone="2", full_name="Ann"))

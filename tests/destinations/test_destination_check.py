@@ -1,4 +1,4 @@
-"""A made-up conversion on its way to a platform, without a network."""
+"""Sending a made-up conversion to a platform, without a network."""
 
 from __future__ import annotations
 

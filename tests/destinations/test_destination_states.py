@@ -1,4 +1,4 @@
-"""Destinations paused, resumed and removed, and what becomes of their deliveries."""
+"""Destinations paused, resumed and removed, and the effect on their deliveries."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_removing(api: Api, forwarder: Forwarder) -> None:
 
 
 def test_nothing_is_queued_behind_a_removal(api: Api, forwarder: Forwarder, database_url: str) -> None:
-    """A batch that is being stored goes first, and the removal sees what it queued."""
+    """A batch that is being stored goes first, and the removal includes what it queued."""
     destination_id, space = forwarder.make(), {"space_id": forwarder.stage.space_id}
     with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
         worker.execute("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR NO KEY UPDATE", space)

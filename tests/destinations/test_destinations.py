@@ -1,4 +1,4 @@
-"""The API's destinations: made, seen, changed, paused, resumed, removed and tried out."""
+"""The API's destinations: created, shown, changed, paused, resumed, removed and tested."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def platform() -> Iterator[FakePlatform]:
 def tried(
     platform: FakePlatform, database_url: str, tmp_path: Path, forwarder: Forwarder
 ) -> Iterator[httpx.Client]:
-    """A client of an application whose operator named the fake platform."""
+    """A client of an application whose operator has configured the fake platform."""
     settings = Settings(platform_urls={"meta": platform.url}, data_dir=tmp_path, rate_limit_factor=1000)
     running = run_application(settings, database_url)
     with client_for(running, forwarder.stage.key) as client:

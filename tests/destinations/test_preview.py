@@ -1,4 +1,4 @@
-"""What would be sent for one event: the same as what is sent, masked, and what is missing of it."""
+"""Preview of the delivery of one event: equal to what is sent, masked, and with the missing fields."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
 
 @pytest.fixture
 def sending(stage: Stage, database_url: str) -> Iterator[Sending]:
-    """A Space whose deliveries no other test finds due."""
+    """A Space whose deliveries are not left due for other tests."""
     yield Sending(stage, database_url)
     stage.connection.execute(
         "UPDATE destinations SET status = 'removed' WHERE space_id = %s", (stage.space_id,)
@@ -48,7 +48,9 @@ def sending(stage: Stage, database_url: str) -> Iterator[Sending]:
 def previewed(
     conversion: Conversion, platform: Platform = META, now: float = NOW, **changes: Any
 ) -> DeliveryPreview:
-    """What is shown of a conversion at a destination of all events; changes of either or the delivery."""
+    """Return the preview of a conversion at a destination for all events. `changes` apply to the destination
+    or the delivery.
+    """
     state = {name: changes.pop(name) for name in ("do_not_capi", "erased") if name in changes}
     destination = msgspec.structs.replace(a_destination(platform), **{"all_events": True, **changes})
     waiting = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion, **state)
@@ -75,7 +77,7 @@ def make(sending: Sending, name: str = "meta", **columns: Any) -> int:
 
 
 def test_it_works() -> None:
-    """An order with an address, after a click at Meta, without the rest."""
+    """An order with an e-mail address and a city after a Meta click, and without other details."""
     click = msgspec.structs.replace(CONVERSION.click, ids={"fbclid": "IwAR0abc"})
     person = ConvertedPerson(email="anna@example.com", city="Berlin")
     order = but(
@@ -110,7 +112,7 @@ def test_it_works() -> None:
 
 @EVERY
 def test_every_platform_misses_what_it_takes(name: str) -> None:
-    """An order without anything lacks all that it is made from; a full one lacks none of it."""
+    """A bare order lacks every field that the platform uses, and a complete order lacks none."""
     platform = PLATFORMS[name]
     destination = a_destination(platform)
 
@@ -145,7 +147,7 @@ def test_what_google_takes() -> None:
 
 @pytest.mark.parametrize("ids", [{}, {"li_fat_id": "e4d5a1c0"}])
 def test_linkedin_lists_ids_by_position(ids: dict[str, str]) -> None:
-    """An identifier is found also where a list has others already, and both names go together."""
+    """An identifier is found even if its list has other items, and first and last name count together."""
     shown = previewed(but(BARE, event_name="purchase", url_click_ids=ids), PLATFORMS["linkedin"])
     assert {"email", "full_name", "tracking_id"} <= missing(shown).keys()
     assert ("li_fat_id" in missing(shown)) == (not ids)
@@ -222,7 +224,9 @@ def test_an_event_of_the_future_is_sent_later() -> None:
 
 
 def test_the_latest_that_would_be_sent(sending: Sending) -> None:
-    """A purchase first, then any event of its names; if none would be sent, the latest and why."""
+    """A purchase first, otherwise any event with a mapped name. If none would be sent, the latest event and
+    the reason.
+    """
     destination_id = make(sending, all_events=False)
     lead = sending.event(event_name="lead_generated", event_time=sending.moment(-100))
     unseen = sending.event(event_time=sending.moment(-200))

@@ -1,4 +1,4 @@
-"""GET /events: rows, fields, filters and what is refused. Paging has a file of its own."""
+"""GET /events: rows, fields, filters and refusals. Paging has its own file."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_bounds_are_inclusive_and_local(client: httpx.Client, connection: psycop
 
 
 def test_nothing_crosses_spaces(api: Api, stage: Stage, connection: psycopg.Connection) -> None:
-    """Two Spaces with the same ids: neither touches, nor contacts, nor labels leak."""
+    """Two Spaces with the same ids: no touches, contacts or labels leak."""
     other = make_stage(connection)
     contact_id = stage.contact(profile_field_1="mine")
     other.contact(id=contact_id, profile_field_1="other")

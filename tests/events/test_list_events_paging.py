@@ -1,4 +1,4 @@
-"""Paging of GET /events: whichever way it is read, the list is the same list."""
+"""Paging of GET /events: reading it in any way gives the same list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_ROWS = 25
 MOST_PAGES = MOST_ROWS**2 // 4
 """Every event with every touchpoint before it, one row a page."""
 
-# Few instants, so that most rows tie with others on some of the sort key.
+# Few distinct times, so that most rows tie with others on part of the sort key.
 minutes = st.integers(0, 2)
 journeys = st.lists(
     st.tuples(st.booleans(), minutes, st.sampled_from(CREDITED["sources[]"])), max_size=MOST_ROWS
@@ -38,7 +38,7 @@ def key(row: dict[str, Any]) -> tuple[int, int | None]:
 
 
 def follow(client: httpx.Client, api: Api, url: str | None, link: str) -> list[list[Any]]:
-    """The pages behind `url` and its successors."""
+    """Return the pages from `url` onwards."""
     pages: list[list[Any]] = []
     while url:
         parts = urlsplit(url)

@@ -1,5 +1,5 @@
-"""A contact with a long path and many events: lists stay in time although the database's statistics
-say nothing of it yet.
+"""A contact with a long path and many events: lists stay fast even if the database's statistics don't include
+it yet.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CONVERSIONS = (
 
 @dataclass
 class Unanalysed:
-    """A Space of which the database's statistics know nothing, or too little."""
+    """A Space that the database's statistics don't include, or only partly."""
 
     connection: psycopg.Connection
     client: httpx.Client
@@ -91,7 +91,7 @@ def test_lists_are_in_time_before_and_after_the_tables_are_analysed(unanalysed: 
 
 
 def test_a_page_goes_on_until_it_is_full(unanalysed: Unanalysed) -> None:
-    """The first events that come into question have no row of the source, though they may."""
+    """The first candidate events have no row of the source, so more events are read."""
     unanalysed.connection.execute(
         "UPDATE touchpoints SET source_id = 3 WHERE space_id = 2 AND occurred_at ="
         " (SELECT min(occurred_at) FROM touchpoints WHERE space_id = 2)"

@@ -1,5 +1,5 @@
-"""What a page says of an order keeps out nothing the business says of it: the later one takes the
-page's place, which becomes the duplicate.
+"""An order event of a page never blocks the business's event. The business's later event replaces the page's
+event, which becomes the duplicate.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def queue(stage: ApiStage) -> Stage:
 
 
 def bought(**values: Any) -> Any:
-    """What a page says: somebody bought for next to nothing."""
+    """Return a page's event: a purchase for almost nothing."""
     return page(event(trk_token="t1", amount="0.01", **values))
 
 
 def sold(**values: Any) -> Any:
-    """What the shop's server says."""
+    """Return the event of the shop's server."""
     return event(email="ann@a-corp.com", amount="5000", **values)
 
 
@@ -92,7 +92,7 @@ def test_orders_of_the_time_before_senders_were_kept(queue: Stage) -> None:
 
 
 def test_whose_order_it_is_the_business_says(queue: Stage, database_url: str) -> None:
-    """A refund that names only its order goes to the buyer, not to who made up the order first."""
+    """A refund that only names its order goes to the buyer, not to the sender who made up the order first."""
     queue.run(
         page(event(email="mallory@evil.com", order_id="1", event_name="lead_generated")), sold(order_id="1")
     )
@@ -110,7 +110,7 @@ def run(forwarder: Forwarder, *items: Accepted) -> list[int]:
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_what_waits_to_be_forwarded_is_the_business_s(forwarder: Forwarder, *, apart: bool) -> None:
-    """Under the id that the page's own pixel has told, by which a platform tells repeats."""
+    """It is forwarded under the id that the page's own pixel has sent, so platforms recognise it as a repeat."""
     forwarder.make()
     queue = forwarder.queue()
     said, true = queue.put(bought(order_id="1", idempotency_key="of-the-page"), sold(order_id="1"))

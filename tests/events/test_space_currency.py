@@ -1,4 +1,4 @@
-"""Amounts in the Space's currency: in lists, exports, the single fetch, and the same in reports."""
+"""Amounts in the Space's currency: equal in lists, exports, single events and reports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def decimal_rows(api: Api, **params: Any) -> list[dict[str, Any]]:
 
 
 def sale(stage: Stage, amount: str | None, currency: str | None, **columns: Any) -> int:
-    """A sale, stored with its day as the pipeline stores it."""
+    """Store a sale, and its day like the pipeline."""
     contact_id = columns.pop("contact_id", None) or stage.contact()
     event_id = stage.event(contact_id, amount=amount, currency=currency, **columns)
     day = columns.get("event_time", NOON).astimezone(UTC).date()
@@ -135,13 +135,13 @@ def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
 
 @dataclass
 class World:
-    """A Space with journeys in several currencies, and what they should become."""
+    """A Space with journeys in several currencies, and their expected amounts."""
 
     rates: dict[tuple[date, str], Fraction]
-    """Units of a currency for one euro."""
+    """Units of a currency per euro."""
     touches: dict[int, list[Touchpoint]] = field(default_factory=dict[int, list[Touchpoint]])
     events: list[tuple[Event, str]] = field(default_factory=list[tuple[Event, str]])
-    """Each with its currency."""
+    """Events with their currency."""
 
     def worth(self, event: Event, currency: str) -> Decimal | None:
         if event.amount is None or currency == "EUR":
@@ -153,7 +153,7 @@ class World:
         return None
 
     def credits(self, model: str, weights: Mapping[str, Fraction]) -> dict[tuple[int, int], Any]:
-        """By event and touch, the credit of the amount and of that in the Space's currency."""
+        """Return, by event and touch, the credit in the original and in the Space's currency."""
         found: dict[tuple[int, int], Any] = {}
         for event, currency in self.events:
             path = [
@@ -173,7 +173,7 @@ class World:
 
 
 def make_world(space: Stage, seed: int, *, gaps: bool) -> World:
-    """Journeys of a month. Without `gaps` there is a rate for every amount."""
+    """Make a month of journeys. Without `gaps` there is a rate for every amount."""
     dice = random.Random(seed)
     rates = {
         (day, currency): Fraction(dice.randrange(1, 40_000), 10_000)

@@ -1,4 +1,4 @@
-"""Each event of the Measurement Protocol that means something here, from a server and from a page."""
+"""Each supported event of the Measurement Protocol, from a server and from a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LANDING = f"{ORIGIN}/?utm_source=google&utm_medium=cpc&gclid=g1"
 
 
 def test_it_works(desk: Ga4Desk) -> None:
-    """A visitor lands with a campaign, buys, and gets money back. A repeated order counts once."""
+    """A visitor arrives from a campaign, buys, and gets a refund. A repeated order counts once."""
     purchase = event("purchase", transaction_id="T1", value=99.9, currency="EUR", items=[{"item_id": "a"}])
     page = event("page_view", page_location=LANDING, page_referrer="https://www.google.com/")
     desk.collect({**page, "timestamp_micros": micros_ago(60)}, event("session_start"))
@@ -108,7 +108,7 @@ class TestRepeats:
     [(900, None, 900), (900, 60, 60), (96 * 3600, None, 96 * 3600), (-600, None, 0), (None, None, 0)],
 )
 def test_the_time(desk: Ga4Desk, request_ago: int | None, event_ago: int | None, seconds: int) -> None:
-    """A server's time of any age counts, and a future one is the reception's."""
+    """A server's time of any age counts. A future time is replaced by the time of reception."""
     own = {} if event_ago is None else {"timestamp_micros": micros_ago(event_ago)}
     members = {} if request_ago is None else {"timestamp_micros": micros_ago(request_ago)}
     desk.collect({**event("sign_up"), **own}, **members)

@@ -7,7 +7,7 @@ from tests.ga4.desk import Ga4Desk, event
 
 
 def test_it_works(desk: Ga4Desk) -> None:
-    """Every event's faults are listed in order, by path, in Google's form."""
+    """Every event's errors are listed in order, by path, in Google's format."""
     found = desk.check(
         event("purchase", transaction_id="T1", value="much", currency="EUR"),
         event("scroll"),

@@ -1,4 +1,4 @@
-"""What the Measurement Protocol's endpoint refuses, and how; any JSON gets an answer in words."""
+"""What the Measurement Protocol's endpoint refuses, and how. Any JSON gets a readable answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BODY: dict[str, Any] = {"client_id": VISITOR, "events": [event("sign_up")]}
 
 
 def test_it_works(desk: Ga4Desk) -> None:
-    """An invalid event is refused with its field, next to one that is stored."""
+    """An invalid event is refused with its field, while a valid event in the same request is stored."""
     refused = event("purchase", transaction_id="T1", value="much")
     answer = desk.request({**BODY, "events": [refused, event("sign_up")]})
     assert answer.status_code == 200

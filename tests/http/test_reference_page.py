@@ -199,7 +199,7 @@ def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path
                 assert type(answer) is type(expected), name
                 if isinstance(answer, dict) and not name.startswith("delete_"):
                     assert answer.keys() == expected.keys(), name
-                elif isinstance(answer, dict):  # a lost response: the client's own answer has no id
+                elif isinstance(answer, dict):  # after a lost response, a client's own has no id
                     assert answer.keys() >= expected.keys() - {"contact_id"}, name
         try_first_calls(client, data_dir)
 

@@ -1,4 +1,6 @@
-"""A fingerprint that many contacts share finds nobody; up to the limit it finds the recent one."""
+"""A fingerprint shared by too many contacts matches none of them. Up to the limit it matches the most recent
+one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ NOW = 60 * MONTH
 
 
 def directory_with(contacts: int) -> tuple[Directory, Contact]:
-    """Return a directory in which contacts share a fingerprint, and the one seen just now."""
+    """Return a directory where contacts share a fingerprint, and the contact seen just now."""
     directory = Directory(0, 0)
     for number in range(1, contacts + 1):
         contact = Contact(number, 0)

@@ -1,4 +1,4 @@
-"""Each rule of identity, by example, through the real pipeline."""
+"""Each identity rule by example, through the real pipeline."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Equal browsers behind one address (two phones of a model behind one router) are two people, in
-whatever order their items arrive, and each purchase is credited to what brought its own buyer.
+"""Identical browsers behind one address (two phones of the same model behind one router) are two people, in
+whatever order their items arrive. Each purchase is credited to its own buyer's touches.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def shown(who: str, number: int, at: int, **more: Any) -> ItemIdentity:
 
 
 def test_it_works() -> None:
-    """Of 1,000 random orders of what two equal browsers send, none makes them one."""
+    """None of 1,000 random orders of two identical browsers' items merges them."""
     for seed in range(ORDERS):
         items = [
             shown(who, number, seed + number, sender=Sender.BROWSER, email=email)
@@ -62,7 +62,7 @@ def test_it_works() -> None:
 
 
 def items_of(who: str, pair: int) -> list[Item | Sent]:
-    """A visitor who comes by an ad, looks around, says who they are and buys."""
+    """Return the items of a visitor who clicks an ad, browses, identifies and buys."""
     browser = {"trk_token": f"{who}-{pair}", "fingerprint": "same", "ip": f"10.0.{pair // 256}."
                f"{pair % 256}"}  # fmt: skip
     email = f"{who}-{pair}@gmail.com"
@@ -77,7 +77,7 @@ def items_of(who: str, pair: int) -> list[Item | Sent]:
 
 
 def put_all(stage: Stage, items: list[Item | Sent]) -> None:
-    """Rows in one statement, as there are thousands."""
+    """Insert all rows in one statement, because there are thousands."""
     sent = [each if isinstance(each, Sent) else Sent(each, None) for each in items]
     stage.connection.execute(
         "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
@@ -126,7 +126,7 @@ def test_credit_is_right_in_a_thousand_orders(
 def test_who_comes_second_takes_nothing_over(
     connection: psycopg.Connection, stage: ApiStage, api: Api
 ) -> None:
-    """Anna is known already when Ben's equal telephone comes."""
+    """Anna is already known when Ben's identical phone appears."""
     queue = Stage(connection, stage.space_id)
     for who in ("anna", "ben"):
         queue.run(*items_of(who, 1))

@@ -1,4 +1,4 @@
-"""Orders that name nothing but a telephone number."""
+"""Orders whose only identifier is a telephone number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_it_works(stage: Stage, limit: int) -> None:
-    """An order by telephone is of the customer with that number, however it is written."""
+    """An order by telephone belongs to the customer with that number, in any spelling."""
     known, *_ = stage.put(
         event(email="ada@acme.com", phone="+49 170 1234567"),
         event(email="bob@acme.com", phone="+49 171 1234567"),
@@ -72,7 +72,7 @@ JUNK = [
 
 @pytest.mark.parametrize("text", JUNK)
 def test_a_number_that_is_nobody_s(stage: Stage, text: str) -> None:
-    """It is stored all the same, each time on a contact of its own."""
+    """It is still stored, each time on a new contact."""
     receipts = stage.run(order(text), order(text))
     assert len({stage.contact_of(receipt) for receipt in receipts}) == 2
     assert stage.rows("events", "warnings") == [(["phone ignored: not an identifier"],)] * 2

@@ -1,4 +1,4 @@
-"""Placeholders identify nobody, whichever of a business's systems sends them."""
+"""Placeholders identify no contact, whichever of the business's systems sends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("sender", ["webhook", "import", "api_key"])
 def test_it_works(connection: psycopg.Connection, sender: str) -> None:
-    """Each is stored on a contact of its own, with a warning."""
+    """Each is stored on a new contact, with a warning."""
     stage = new_stage(connection)
     stage.run(*(by(sender, event(email=email)) for email in ADDRESSES for _ in range(2)))
     assert len(set(stage.values("events", "contact_id"))) == 2 * len(ADDRESSES)

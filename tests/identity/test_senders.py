@@ -1,4 +1,4 @@
-"""By which way an item came in is kept from the door to the stored rows, and told."""
+"""The sender of an item is kept from the endpoint to the stored rows, and shown."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""An `identify` that the business has signed counts like what its own server sends; any other is a
-page's.
+"""An `identify` signed by the business counts like an item from its own server. Any other counts as sent by a
+page.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def terminal(
 
 @pytest.fixture
 def made(terminal: Terminal, stage: Stage, server: Running) -> tuple[Site, str]:
-    """A site as the command makes it, and its signing secret."""
+    """A site made by the command, and its signing secret."""
     told = terminal("create", "--name", "Shop", "--origin", ORIGIN)
     site = Site(stage.connection, server.base_url, stage.space_id, told["id"], told["site_key"])
     return site, told["signing_secret"]
@@ -84,7 +84,7 @@ def test_it_works(made: tuple[Site, str]) -> None:
     both = {"email": "Ada@Example.com ", "tracking_id": TRACKING_ID}
     site.report(identify(email=EMAIL), identify(tracking_id=TRACKING_ID), token="a")
     process_space(site.connection, site.space_id)
-    assert _living(site) == 1  # said in one browser, one after the other
+    assert _living(site) == 1  # sent by one browser, one after another
     site.report(identify(email="bob@example.com"), token="b")
     site.report(identify(email="bob@example.com", tracking_id=TRACKING_ID), token="c")
     process_space(site.connection, site.space_id)
@@ -112,7 +112,7 @@ def test_case_and_blanks_of_an_address_do_not_matter(made: tuple[Site, str]) -> 
 
 
 def test_a_signature_is_of_somebody(made: tuple[Site, str]) -> None:
-    """A page may well be signed for visitors who are not logged in."""
+    """Pages may also be signed for visitors who aren't logged in, so the error names the missing field."""
     site, secret = made
     (rule,) = refusal(site, {**signed(secret), "full_name": "Ada"})["signature"]
     assert "email or a tracking_id" in rule
@@ -158,7 +158,7 @@ def test_a_signature_needs_its_time(made: tuple[Site, str], moment: Any) -> None
 
 
 def test_a_site_without_a_secret(site: Site, terminal: Terminal) -> None:
-    """One that was made before there were any."""
+    """A site created before signing secrets existed."""
     (rule,) = refusal(site, signed(SECRET, email=EMAIL))["signature"]
     assert "no signing secret" in rule
     assert "--rotate" in terminal("secret", str(site.id), code=2)
@@ -209,7 +209,7 @@ def test_a_former_secret_ends() -> None:
 
 
 def helper(language: str) -> str:
-    """The documentation's helper for a language."""
+    """Return the documentation's helper for a language."""
     text = (ROOT / "docs" / "tracker.md").read_text(encoding="utf-8")
     (found,) = re.findall(rf"```{language}\n(.*?)```", text.partition("### Signed identities")[2], re.DOTALL)
     return found
@@ -248,7 +248,7 @@ def test_the_php_helper(email: str, tracking_id: str) -> None:
 
 
 def test_the_liquid_helper() -> None:
-    """Read as Liquid reads it: `assign` of a value and its filters, one line each."""
+    """Evaluate it like Liquid: one `assign` per line, of a value and its filters."""
     values = {"now": "1790000000", "customer.email": " Ada@Example.com ", "customer.id": "42",
               "secret": SECRET}  # fmt: skip
     for name, pipeline in re.findall(r"assign (\w+) = (.*) %}", helper("liquid")):

@@ -1,6 +1,4 @@
-"""What a stranger tries who has read the site key in a page, over the endpoint, with an Origin made
-up.
-"""
+"""Attacks by a stranger who has read the site key in a page: requests to the endpoint with a fake Origin."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ ALL = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
 
 
 def track(api: Api, **values: Any) -> str:
-    """An event by the business's own server; its receipt."""
+    """Send an event from the business's server and return its receipt."""
     response = api.send("POST", "/events/track", json={"event_name": "purchase", **values})
     assert response.status_code == 202
     return response.headers["x-receipt-id"]
@@ -36,7 +34,7 @@ def contact(api: Api, email: str) -> dict[str, Any]:
 
 @pytest.fixture
 def customers(site: Site, api: Api) -> Site:
-    """Two customers, whom the business knows."""
+    """Two customers that the business knows."""
     for name, level in (("alice", "gold"), ("bob", "silver")):
         track(api, email=f"{name}@gmail.com", full_name=name, profile_field_1=level)
     process(site)
@@ -44,7 +42,7 @@ def customers(site: Site, api: Api) -> Site:
 
 
 def test_it_works(customers: Site, api: Api) -> None:
-    """Nobody is joined to anybody, gets an address, or has a value replaced."""
+    """No contacts are merged, none gets an address, and no value is replaced."""
     customers.report(
         identify(email="alice@gmail.com", tracking_id="T"),
         identify(email="mallory@gmail.com", tracking_id="T"),

@@ -1,5 +1,5 @@
-"""What somebody gains who knows customers' addresses: few contacts an hour for each browser and
-address, none where the site leaves it to its own server.
+"""The limits of an attacker who knows customers' addresses: a few contacts per hour for each browser and IP
+address, and none if the site leaves joins to its own server.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def customers(site: Site, api: Api) -> list[str]:
 
 
 def touched(site: Site) -> int:
-    """The number of customers on whose path the affiliate is."""
+    """Count the customers with the affiliate on their path."""
     row = site.connection.execute(
         "SELECT count(DISTINCT t.contact_id) FROM touchpoints t JOIN contact_identifiers i"
         " ON i.space_id = t.space_id AND i.contact_id = t.contact_id AND i.kind = 'email'"
@@ -72,7 +72,7 @@ def alerts(site: Site, database_url: str) -> list[tuple[Rule, int]]:
 
 
 def test_it_works(site: Site, customers: list[str], database_url: str) -> None:
-    """All customers in one request: three are joined, the rest is refused, and an alert says so."""
+    """All customers in one request: three are joined, the others are refused, and there is an alert."""
     items = [item for email in customers for item in (page(AFFILIATE), says(email=email))]
     assert site.report(*items).status_code == 202
     process(site)
@@ -89,7 +89,7 @@ def test_one_request_after_another(site: Site, customers: list[str]) -> None:
 
 
 def test_a_new_token_for_each(site: Site, customers: list[str]) -> None:
-    """The address is the same."""
+    """All have the same IP address."""
     for number, email in enumerate(customers):
         site.report(page(AFFILIATE), says(email=email), token=f"tok-{number}")
     process(site)
@@ -121,7 +121,7 @@ def test_nobody_gets_what_a_refused_browser_says(site: Site, customers: list[str
 def test_who_joined_before_may_come_back(site: Site, customers: list[str]) -> None:
     for email in [*customers[:3], *customers[:3]]:
         site.report(says(email=email))
-    site.report(page(AFFILIATE))  # of the third
+    site.report(page(AFFILIATE))  # of the third customer
     process(site)
     assert touched(site) == 1
 
@@ -135,7 +135,7 @@ def test_signed_identifies_and_the_server_have_no_limit(site: Site, customers: l
 
 
 def test_a_site_that_signs(site: Site, customers: list[str], database_url: str) -> None:
-    """Nobody is joined by a page alone, and there is no alert: that is what the site wanted."""
+    """A page alone joins no contacts, and there is no alert because the site wants this."""
     site.connection.execute("UPDATE sites SET signed_only = true WHERE id = %s", (site.id,))
     site.report(page(AFFILIATE), says(email=customers[0]))
     site.report(page(AFFILIATE), says(email="new@shopper.example"), token="tok-2")
@@ -146,11 +146,11 @@ def test_a_site_that_signs(site: Site, customers: list[str], database_url: str) 
         "SELECT count(*) FROM contact_identifiers WHERE space_id = %s AND value = %s",
         (site.space_id, "new@shopper.example"),
     ).fetchone()
-    assert row == (1,)  # a contact that nobody knew
+    assert row == (1,)  # a contact that was unknown
 
 
 class TestDecisions:
-    """The rule by itself, over kinds of browsers."""
+    """The rule without the pipeline, for several kinds of browsers."""
 
     def contacts(self, count: int) -> tuple[Directory, list[Contact]]:
         directory = Directory(0, 0)
@@ -186,7 +186,7 @@ class TestDecisions:
 
     @pytest.mark.parametrize("gap", [1, HOUR // 4, HOUR // 3 - 1, HOUR // 2, HOUR - 1])
     def test_within_the_hour(self, gap: int) -> None:
-        """Never more than three in any hour, and no fewer than three."""
+        """Exactly three joins are allowed in any hour."""
         directory, known = self.contacts(12)
         joins, times = Joins(), []
         for number, contact in enumerate(known):

@@ -1,6 +1,4 @@
-"""A page's key is public: whoever has it takes over nobody, joins nobody to anybody, and changes
-nothing that is known.
-"""
+"""A page's key is public: its users can't take over a contact, join contacts or change known values."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def says(**values: Any) -> Accepted:
-    """A page's `identify`."""
+    """Return a page's `identify`."""
     return page(person(**values))
 
 
@@ -32,7 +30,7 @@ def addresses(stage: Stage, contact: int) -> set[str]:
 
 @pytest.mark.parametrize("item", [person, event])
 def test_it_works(stage: Stage, item: Any) -> None:
-    """Whoever makes up a tracking id joins nobody by it."""
+    """A made-up tracking id joins no contacts."""
     alice, bob = stage.run(
         event(email=ALICE, profile_fields={1: "gold"}), event(email=BOB, profile_fields={1: "new"})
     )

@@ -1,4 +1,4 @@
-"""What a file is taken for: its encoding, separator, columns, amounts and dates."""
+"""How a file is interpreted: its encoding, separator, columns, amounts and dates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
 
 def dialect_of(content: bytes) -> Dialect:
     survey = FileSurvey()
-    for start in range(0, len(content), 3):  # pieces end within letters
+    for start in range(0, len(content), 3):  # chunks end in the middle of a character
         survey.add(content[start : start + 3])
     survey.finish()
     return read_dialect(survey)
@@ -44,7 +44,7 @@ def dialect_of(content: bytes) -> Dialect:
 )  # fmt: skip
 @example(delimiter=";", encoding="utf-8", rows=[["\u2028;", "a", "b,"]])
 def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
-    """A table is read as it was written, whatever its cells hold."""
+    """A table is read as it was written, whatever its cells contain."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerow(["Order", "E-Mail", "Total"])

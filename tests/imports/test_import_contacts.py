@@ -1,4 +1,4 @@
-"""`headwater import contacts`: contacts made, and added to, without anything being dropped."""
+"""`headwater import contacts`: contacts are created or added to, and nothing is dropped."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_chunks_and_repeats_make_no_difference(
 
 
 def stored(importer: Importer, file: Path, *options: str) -> list[tuple[Any, ...]]:
-    """What contacts have after an import, their ids replaced by their order."""
+    """Import a file and return the contacts' values, with ids replaced by their order."""
     arguments = [str(file), "--space", str(importer.stage.space_id), *options]
     assert main(["import", "contacts", *arguments]) in (0, 1)
     return importer.stage.connection.execute(

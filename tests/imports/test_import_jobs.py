@@ -1,5 +1,5 @@
-"""Imports of uploaded files: killed, stopped and cancelled anywhere, each row is stored once; and
-who is erased meanwhile does not come back.
+"""Imports of uploaded files that are killed, stopped or cancelled at any point: each row is stored once, and
+a person erased meanwhile doesn't come back.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Uploads:
     storage: LocalFolder
 
     def call(self, verb: Callable[..., Awaitable[Result]], *values: Any, **named: Any) -> Result:
-        """Call a function of `jobs` on a connection of its own."""
+        """Call a function of `jobs` on a new connection."""
 
         async def run() -> Result:
             async with await AsyncConnection.connect(self.url, autocommit=True) as connection:
@@ -55,7 +55,7 @@ class Uploads:
         return asyncio.run(run())
 
     def put(self, content: str, reading: Reading = READING, kind: str = "events") -> int:
-        """Upload a file and have it checked."""
+        """Upload a file and let it be checked."""
         job_id, file = self.call(jobs.create_job, kind, "f.csv", 1)
         survey = FileSurvey()
         survey.add(content.encode())
@@ -77,7 +77,7 @@ class Uploads:
         job_worker.work(self.stage.connection, self.storage, self.url)
 
     def die_at(self, point: str) -> int:
-        """Work in a process that dies there; returns its exit code."""
+        """Work in a process that is killed at this failpoint, and return its exit code."""
 
         def work() -> None:
             with psycopg.connect(self.url, autocommit=True) as connection:
@@ -111,7 +111,7 @@ class Uploads:
 
 
 def attempts() -> dict[str, float]:
-    """The metric of attempts by their outcome."""
+    """Return the metric of attempts by outcome."""
     return {
         outcome: jobs.attempts.labels(outcome)._value.get() for outcome in ("completed", "failed", "lost")
     }
@@ -190,7 +190,7 @@ def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None
 
 
 def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
-    """Work, and let something happen after the first chunk of two rows."""
+    """Work, and call `happens` after the first chunk of two rows."""
     monkeypatch.setattr(importer, "CHUNK", 2)
     advance, pending = job_worker._advance, [happens]
 

@@ -1,4 +1,4 @@
-"""Imports over the API: a file is read as at a terminal, stored once, and belongs to its Space."""
+"""Imports over the API: a file is read as by the command, stored once, and belongs to its Space."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_it_works(desk: Desk) -> None:
 
 
 def by_chance(rows: list[dict[str, str]], dice: Random) -> bytes:
-    """A table in any encoding, with any separator and line end."""
+    """Return a table in a random encoding, with a random separator and line ending."""
     text = write(rows, dice.choice(SEPARATORS), dice.choice(LINE_ENDS), dice)
     return encode(text, dice.choice(ENCODINGS))
 
@@ -91,7 +91,7 @@ def some_rows(kind: str, number: int, dice: Random) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("kind", ["events", "contacts", "touchpoints", "spend", "ads"])
 def test_a_file_is_read_as_at_a_terminal(desk: Desk, importer: Importer, kind: str) -> None:
-    """Whatever its encoding, separator, numbers and dates, and with a row of totals below it."""
+    """In any encoding and with any separator, numbers and dates, even with a row of totals at the end."""
     said = SPEND if kind == "spend" else {}
     options = [text for name, value in said.items() for text in (f"--{name}", value)]
     begun: list[int] = []
@@ -134,7 +134,7 @@ def test_what_was_asked_for_is_given(desk: Desk) -> None:
 
 @pytest.mark.parametrize("late", [("2.345", "1.234,50"), ("2,345", "1,234.50")])
 def test_rows_far_down_tell_how_numbers_are_written(desk: Desk, late: tuple[str, str]) -> None:
-    """They would be read wrongly by the first rows alone."""
+    """With only the first rows, they would be read wrongly."""
     rows = [f"purchase;a@b.org;{amount}" for amount in (*range(900), *late)]
     content = table("event_name;email;amount", *rows)
     desk.begin("events", content)

@@ -1,5 +1,5 @@
-"""A year of a shop's orders: an import that is killed and continued brings in every order once, and its
-figures are those of plain Python to the cent.
+"""A year of a shop's orders: an import that is killed and continued imports every order once, and its figures
+equal those of plain Python to the cent.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tests.support.shop_exports import Expected, write_shopify
 
 ORDERS = campaign_size("HEADWATER_PAST_ORDERS", 1200, 50_000)
 MOST_SECONDS = 60
-"""On a machine that does nothing else."""
+"""On an otherwise idle machine."""
 YEAR = {"start_date": "2025-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 
 
 def import_and_die(importer: Importer, url: str, file: Path) -> int:
-    """Import until the second chunk is stored, then die; returns the exit code."""
+    """Import until the second chunk is stored, then die. Return the exit code."""
 
     async def run() -> None:
         with open_source(str(file), "csv") as source:

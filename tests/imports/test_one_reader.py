@@ -1,6 +1,6 @@
-"""One reader for every kind of import: a file is read as it was meant, whatever its encoding,
-separator, line ends, numbers and dates, at a terminal and as an upload alike. What cannot be told
-is asked for.
+"""One reader for every kind of import: a file is read as intended, with any encoding, separator, line
+endings, numbers and dates, by the command and as an upload. If something is ambiguous, the user must specify
+it.
 
 HEADWATER_WRITTEN_FILES makes the run longer.
 """
@@ -40,7 +40,7 @@ AMOUNTS = {
 }  # fmt: skip
 SIGNS = {"12,50": " ,", "1.234,50": ".,", "1 234,50": "\u00a0,", "1'234.50": "'.",
          "€ 1.234,50": ".,", "12,50 EUR": " ,"}  # fmt: skip
-"""What stands for the comma and the point of AMOUNTS."""
+"""The separators used instead of the comma and point of AMOUNTS."""
 NAMES = ("Müller", "Zoë Größe", 'Said "Ali"', "Straße\n2. Hof", "Señor Café", "Ærø", "a;b,c|d")
 
 
@@ -72,7 +72,7 @@ def encode(text: str, encoding: str) -> bytes:
 
 
 def some_events(dice: Random) -> list[tuple[str, Decimal, datetime, str]]:
-    """Orders, one of them after the twelfth of its month, one in thousands."""
+    """Return orders: one dated after the 12th of its month, and one with an amount in the thousands."""
     return [
         (f"o{number}", Decimal(dice.randrange(100, 10**4) * (100 if number == 1 else 1)) / 100,
          datetime(2026, 5, 28 if number == 0 else dice.randrange(1, 28), 14, 5, number, tzinfo=UTC),
@@ -90,7 +90,7 @@ def as_dict(item: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("encoding", "separator"), [*product(ENCODINGS, SEPARATORS)])
 def test_it_works(encoding: str, separator: str) -> None:
-    """Orders, in every encoding and separator, the rest by chance."""
+    """Orders in every encoding and with every separator; everything else is random."""
     for seed in range(FILES * 6):
         dice = Random(f"{encoding} {separator} {seed}")
         style, form = dice.choice([*AMOUNTS]), dice.choice(TIMES)
@@ -127,7 +127,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_other_kind(kind: str) -> None:
-    """The same rows in plain UTF-8 with commas, and in any other form."""
+    """The same rows in plain UTF-8 with commas, and in every other form."""
     plain, _ = read_at_a_terminal(kind, write(KINDS[kind], ",", "\n", Random(0)).encode())
     assert len(plain) == 4
     for encoding, separator, line_end in product(ENCODINGS, SEPARATORS, LINE_ENDS):
@@ -173,7 +173,7 @@ def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
     ],
 )  # fmt: skip
 def test_a_refusal_names_the_field(field: str, cells: list[str]) -> None:
-    """The first row is read, the second is refused."""
+    """The first row is accepted and the second is refused."""
     text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{each}\n" for each in cells)
     taken, refused = read_at_a_terminal("events", text.encode())
     assert len(taken) == 1
@@ -219,7 +219,7 @@ def test_a_total_below_orders_is_passed_over() -> None:
 
 
 def test_at_a_real_terminal(importer: Importer) -> None:
-    """Semicolons, decimal commas and Windows-1252 go to the inbox; choices are options."""
+    """Semicolons, decimal commas and Windows-1252 are imported. Options set what is ambiguous."""
     file = importer.folder / "orders.txt"
     file.write_bytes(
         "event_name;email;amount;event_time;full_name\r\n"

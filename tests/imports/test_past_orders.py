@@ -1,5 +1,5 @@
 """Past orders: a shop's export becomes purchases, refunds and touchpoints without mapping a column, and an
-order that a webhook reports, too, counts once.
+order that a webhook also reports counts once.
 """
 
 from __future__ import annotations

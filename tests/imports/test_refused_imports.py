@@ -1,6 +1,4 @@
-"""Imports over the API that are refused: the answer names what has to be given, and nothing of the
-file is left behind.
-"""
+"""Refused imports over the API: the answer names what must be given, and nothing of the file is kept."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def test_a_form_and_a_compressed_body_are_refused(desk: Desk) -> None:
 
 @pytest.fixture
 def small(database_url: str, data_dir: Path, desk: Desk) -> Iterator[httpx.Client]:
-    """The key at an application that takes files of one megabyte."""
+    """A client of an application that accepts files of up to one megabyte."""
     settings = Settings(rate_limit_factor=1000, data_dir=data_dir, max_upload_mb=1)
     running = run_application(settings, database_url)
     headers = {"Authorization": desk.client.headers["authorization"]}
@@ -120,7 +118,7 @@ def small(database_url: str, data_dir: Path, desk: Desk) -> Iterator[httpx.Clien
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_file_that_is_too_large(desk: Desk, small: httpx.Client, *, declared: bool) -> None:
-    """Clients that send all before they listen get the answer, too."""
+    """Clients that send everything before they read also get the answer."""
     row = b"purchase,a@example.com,1,5\n"
     content = ORDERS.encode() + row * (5_000_000 // len(row))
     pieces = (content[at : at + 65536] for at in range(0, len(content), 65536))

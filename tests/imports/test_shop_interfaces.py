@@ -1,5 +1,5 @@
-"""Past orders from the interfaces of WooCommerce, Shopify and Stripe: fetched page by page, continued after a
-failure, and the same events as from their webhooks.
+"""Past orders from the APIs of WooCommerce, Shopify and Stripe: fetched page by page, continued after a
+failure, and giving the same events as their webhooks.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ SHOPS: dict[str, tuple[Callable[[Received], Any], tuple[str, ...]]] = {
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A server on loopback, no waits, and a folder for refused orders."""
+    """Permit servers on loopback, don't wait, and use a folder for refused orders."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "Egress", partial(Egress, ["127.0.0.1"]))
     monkeypatch.setattr(command, "open_shop", partial(shop_source.open_shop, retry_seconds=(0.0,)))
@@ -88,7 +88,7 @@ def bring(importer: Importer, shop: str, url: str, *options: str, status: int = 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("shop", SHOPS)
 def test_it_works(importer: Importer, shop: str) -> None:
-    """An import that the shop ends after two pages continues with the third."""
+    """An import that fails after two pages continues with the third."""
     answers, requests = SHOPS[shop][0], list[Received]()
 
     def answer(request: Received) -> Answer:
@@ -126,7 +126,7 @@ def test_orders_are_those_of_webhooks(importer: Importer) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
-    """In our names or in those of UTM parameters, of which ours count."""
+    """In our own names or in UTM parameters. Ours win."""
     own = {"trk_source": "google_ads", "trk_type": "paid", "trk_campaign": "may", "trk_keyword": "boots"}
     utm = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "june", "utm_term": "hats"}
     payments = [

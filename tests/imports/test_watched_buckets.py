@@ -1,4 +1,4 @@
-"""Files in buckets, read with the Space's own credentials; signed as the cloud's own client signs."""
+"""Files in buckets, read with the Space's own credentials, and signed like the cloud's own client."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def watching(
     database_url: str, stage: Stage, connection: psycopg.Connection, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Watching]:  # fmt: skip
-    """The operator's own credentials are there, and must not be used."""
+    """Watched files. The operator's own credentials are present, and must not be used."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_SAS_KEY"):
         monkeypatch.setenv(name, "the operators")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -47,7 +47,7 @@ def watching(
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """A server that speaks S3, with a report in the bucket `files`; its address."""
+    """The address of an S3 server with a report in the bucket `files`."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -110,7 +110,7 @@ def test_a_bucket_of_another_region_names_it(watching: Watching) -> None:
 
 @pytest.fixture(scope="module")
 def service_account() -> tuple[str, str]:
-    """A key file, and the public key."""
+    """A key file, and its public key."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
@@ -171,6 +171,6 @@ def test_azure(watching: Watching) -> None:
 
 
 def test_a_signature_is_not_an_address() -> None:
-    """It can't lead to another host."""
+    """The signature can't lead to another host."""
     call = request_azure(read_address("az://shop/box/x.csv"), "sv=1@evil.example/")
     assert call.url.startswith("https://shop.blob.core.windows.net/box/x.csv?")

@@ -1,4 +1,4 @@
-"""Files at an address: imported when they change, once, with words for whatever goes wrong."""
+"""Files at an address: imported once per change, with a message for every failure."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_settings_are_those_of_an_upload(watching: Watching) -> None:
     watching.stage.connection.execute(
         "UPDATE watched_files SET next_fetch_at = %s WHERE id = %s", (watching.now, held)
     )
-    watching.fetch()  # the same content, read differently
+    watching.fetch()  # same content, other options
     assert len(watching.amounts()) == 4
 
 

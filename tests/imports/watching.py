@@ -37,7 +37,7 @@ CSV = "date,platform,campaign_id,currency,amount\n2026-11-24,meta,1,EUR,{}\n"
 
 @dataclass(frozen=True)
 class Detour:
-    """Sends requests for some hosts to servers on loopback, and all others on their way."""
+    """Send requests for some hosts to servers on loopback, and all others to their real address."""
 
     egress: Egress
     origins: Mapping[str, str]
@@ -60,8 +60,8 @@ class Detour:
 
 @dataclass(frozen=True)
 class Engine:
-    """An event loop with an open database, for all calls of a test: opening one for each takes longer than
-    the calls.
+    """An event loop with an open database, for all calls of a test. Opening it for each call takes longer
+    than the calls.
     """
 
     runner: asyncio.Runner
@@ -90,7 +90,7 @@ class Watching:
     database_url: str
     stage: Stage
     files: Path
-    """Has the object store, and a folder for each Space."""
+    """A folder with the object store and a folder for each Space."""
     engine: Engine
     origins: dict[str, str] = field(default_factory=dict[str, str])
     now: datetime = NOW
@@ -101,7 +101,7 @@ class Watching:
 
     @property
     def folder(self) -> Path:
-        """The Space's folder."""
+        """Return the Space's folder."""
         folder = self.files / "watched" / str(self.stage.space_id)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -148,7 +148,7 @@ class Watching:
         )
 
     def fetch(self, sender: Any = None) -> None:
-        """Fetch what is due, and import what was queued."""
+        """Fetch what is due, and run the queued imports."""
 
         async def drain(database: Database) -> None:
             async with Egress(["127.0.0.1"], seconds=5) as egress:

@@ -1,4 +1,4 @@
-"""Amounts: exact, and read as text the same as by way of Decimal."""
+"""Amounts are exact, and reading them from text gives the same as using Decimal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ZEROS_AND_ONES = st.text("001", min_size=1, max_size=6)
 
 @st.composite
 def json_numbers(draw: st.DrawFn) -> str:
-    """The text of a JSON number."""
+    """Draw the text of a JSON number."""
     whole = draw(DIGITS | ZEROS_AND_ONES).lstrip("0") or "0"
     fraction = draw(st.just("") | (DIGITS | ZEROS_AND_ONES).map(".".__add__))
     exponent = draw(st.sampled_from(["", "", "", "e0", "E-3", "e+2", "e15"]))

@@ -15,7 +15,7 @@ MINIMAL = {"event_name": "purchase", "email": "ada@example.com"}
 
 
 def stored(connection: psycopg.Connection, response: httpx.Response) -> AcceptedEvent:
-    """The payload as it waits in the inbox."""
+    """Return the payload as stored in the inbox."""
     row = connection.execute(
         "SELECT payload FROM inbox WHERE id = %s", (response.headers["x-receipt-id"],)
     ).fetchone()

@@ -1,4 +1,4 @@
-"""POST /touchpoints/batch: what is accepted, and in what form it waits."""
+"""POST /touchpoints/batch: what is accepted, and how it is stored in the inbox."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def send(client: httpx.Client, *touchpoints: Any) -> httpx.Response:
 
 
 def accepted(client: httpx.Client, connection: psycopg.Connection, **fields: Any) -> AcceptedTouchpoint:
-    """What waits of a touchpoint with these fields."""
+    """Send a touchpoint with these fields, and return its inbox payload."""
     response = send(client, {**VALID, **fields})
     assert response.status_code == 202, response.text
     receipt = response.json()["results"][0]["receipt_id"]

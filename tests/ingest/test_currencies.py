@@ -1,4 +1,4 @@
-"""Every way in keeps an amount and its currency, whether or not a rate for it is stored."""
+"""Every endpoint and import keeps an amount and its currency, with or without a stored rate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Sales = list[tuple[Decimal, str]]
 
 
 def draw_sales(seed: int) -> Sales:
-    """An amount of each currency, with the decimals that it has."""
+    """Draw an amount in each currency, with the currency's decimals."""
     dice = random.Random(seed)
     return [(Decimal(dice.randrange(1, 10**7)).scaleb(-PLACES.get(code, 2)), code) for code in CODES]
 
@@ -45,7 +45,7 @@ def in_minor_units(amount: Decimal, code: str) -> int:
 
 
 def stored(stage: Stage) -> set[tuple[Decimal, str]]:
-    """Process what waits, and return the amounts and currencies of all events."""
+    """Process the inbox, and return the amounts and currencies of all events."""
     Queue(stage.connection, stage.space_id).process()
     rows = stage.connection.execute(
         "SELECT trim_scale(amount), currency FROM events WHERE space_id = %s", (stage.space_id,)

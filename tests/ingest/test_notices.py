@@ -1,4 +1,4 @@
-"""Workers are notified of what was accepted, so that one which rests looks at once."""
+"""Workers are notified of accepted rows, so that a resting worker polls immediately."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 @pytest.fixture
 def accept(database_url: str, space_id: int) -> Callable[[], None]:
-    """Accepts a row, by an inbox that is no older than it."""
+    """Accept a row through an inbox."""
 
     async def put() -> None:
         queue = Inbox(database_url, TRACKING)
@@ -37,7 +37,7 @@ def accept(database_url: str, space_id: int) -> Callable[[], None]:
 def resting(
     database_url: str, monkeypatch: pytest.MonkeyPatch, accept: Callable[[], None]
 ) -> Iterator[threading.Event]:
-    """A worker whose rests last longer than any test waits; set while it rests."""
+    """A worker that rests for longer than any test waits. The event is set while it rests."""
     for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
     stop, rests = threading.Event(), threading.Event()
@@ -68,7 +68,7 @@ def test_it_works(
 def test_what_comes_while_a_worker_works_ends_its_next_rest(
     database_url: str, accept: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notice is not lost, though nobody rests when it comes."""
+    """The notification isn't lost, although no worker rests when it arrives."""
     for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
     stop, looks = threading.Event(), list[int]()
@@ -91,7 +91,7 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
 
 
 def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> None:
-    """One of what comes in quick succession: a worker that was woken looks again soon."""
+    """Rows in quick succession cause one notification, because a woken worker polls again soon."""
     now = [100.0]
 
     async def send() -> None:

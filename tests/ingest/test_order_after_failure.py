@@ -1,5 +1,5 @@
-"""Requests whose commit fails are stored in the order in which they came: of two events of one
-order, the earlier one counts.
+"""Requests whose commit fails are still stored in their order of arrival: of two events of one order, the
+earlier one counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def test_it_works(
         queue = Inbox(database_url, TRACKING)
         requests = [Request(space_id, 1_000, 1, [f'{{"event_name":"{name}"}}'.encode()]) for name in names]
         waiting = [asyncio.create_task(queue.put(request)) for request in requests]
-        await asyncio.sleep(0)  # all are in the queue before the first commit
+        await asyncio.sleep(0)  # all are queued before the first commit
         queue.start()
         await asyncio.gather(*waiting)
         await queue.stop()

@@ -1,4 +1,4 @@
-"""Fields that there are not: told in the answer and in the receipt, and what was meant instead."""
+"""Unknown fields: reported in the answer and in the receipt, with the field that was probably meant."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ require_once __DIR__ . '/wp-settings.php';
 
 @pytest.fixture(scope="session")
 def wordpress(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a WordPress whose database is installed."""
+    """The folder of a WordPress with an installed database."""
     if "pdo_sqlite" not in subprocess.check_output(["php", "-m"], text=True):
         pytest.fail("PHP has no SQLite: install it (Debian: apt-get install php-sqlite3)")
     folder = tmp_path_factory.mktemp("wordpress")

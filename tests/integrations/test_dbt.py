@@ -1,8 +1,8 @@
-"""The dbt package: its models over real exports have the figures of reports, and its tests hold, on DuckDB
-and on PostgreSQL.
+"""The dbt package: its models over real exports have the same figures as reports, and its own tests pass, on
+DuckDB and PostgreSQL.
 
-dbt itself is not installed here. The models are rendered with stand-ins for what they use of dbt;
-`HEADWATER_TEST_DBT` names a dbt with dbt-duckdb and dbt-postgres, which then builds the package.
+dbt itself is not installed here. The models are rendered with stand-ins for the parts of dbt that they use.
+If `HEADWATER_TEST_DBT` names a dbt with dbt-duckdb and dbt-postgres, it builds the package.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ FIELDS = {
 }  # fmt: skip
 RANGE = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 NAMES = ["purchase", "sign_up"]
-"""The package sums every event with an amount, a report only the requested names."""
+"""The package sums every event with an amount, but a report only the requested names."""
 
 
 def render(text: str, source: str) -> str:
-    """Return the SQL of a model or a test as dbt would make it, with an address of the sources."""
+    """Return the SQL of a model or test as dbt would render it, with this address of the sources."""
     variables = {"headwater_timezone": ZONE}
     day = re.search(r"macro default__headwater_day\(moment\) %}(.*?){% endmacro", MACRO, re.DOTALL)
     assert day is not None
@@ -75,8 +75,8 @@ MACRO = (PACKAGE / "macros" / "headwater_day.sql").read_text()
 
 
 def fill(stage: Stage) -> None:
-    """A month of journeys, some of them without a touchpoint, with refunds, without amounts, and in
-    several currencies.
+    """Store a month of journeys, some without touchpoints, with refunds, without amounts, and in several
+    currencies.
     """
     dice = random.Random(7)
     stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (ZONE, stage.space_id))
@@ -159,7 +159,7 @@ def postgres_url(stage: Stage, exports: Exports, tmp_path: Path, young_url: str)
     (tmp_path / "headwater").mkdir()
     save(exports, tmp_path / "headwater", "ndjson")
     place = conninfo_to_dict(young_url)
-    place.pop("require_auth", None)  # older clients don't know it
+    place.pop("require_auth", None)  # older clients don't support it
     for _ in range(2):  # a second run replaces the rows
         subprocess.run(
             ["psql", "--no-psqlrc", "--quiet", "--file", PACKAGE / "postgres.sql",
@@ -316,7 +316,7 @@ def check_build(ran: subprocess.CompletedProcess[str]) -> None:
 
 
 def check_stale(ran: subprocess.CompletedProcess[str]) -> None:
-    """The newest event is months old."""
+    """Check that stale data is reported: the newest event is months old."""
     assert "ERROR STALE freshness of headwater.events" in ran.stdout, ran.stdout
 
 

@@ -1,4 +1,4 @@
-"""The WooCommerce plugin's zip: what WordPress and its directory read of it."""
+"""The WooCommerce plugin's zip: what WordPress and its plugin directory read from it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ REFUND = {"id": 728, "amount": "10.05", "date_created": 1_778_680_000}
 
 @pytest.fixture(scope="module")
 def php() -> str:
-    """PHP's command line. Without it these tests are skipped, except where it is required."""
+    """The path of PHP's command line. Without it, tests are skipped unless it is required."""
     path = shutil.which("php")
     if path is None and REQUIRED:
         pytest.fail("no php found: install it (Debian: apt-get install php-cli)")
@@ -56,14 +56,14 @@ def php() -> str:
 
 
 class Shop:
-    """A shop with the plugin, and the Space that it reports to."""
+    """A shop with the plugin, and the Space that it sends to."""
 
     def __init__(self, php: str, stage: Stage, base_url: str, wordpress: Path | None = None) -> None:
         self.php, self.stage, self.wordpress = php, stage, wordpress
         self.settings = {"url": base_url, "site_key": SITE_KEY, "api_key": stage.key}
 
     def do(self, *steps: list[Any]) -> list[Any]:
-        """What each step gave; the shop forgets everything after the last."""
+        """Run the steps in one PHP process and return their results. The shop's state is lost at the end."""
         calls = json.dumps([["set", self.settings], *steps])
         ran = subprocess.run(
             [self.php, SHOP, calls], capture_output=True, text=True, check=False,
@@ -143,7 +143,7 @@ def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
 
 
 def test_a_deleted_order_no_longer_counts(shop: Shop) -> None:
-    """Its report is written before the order is gone. A cancelled order isn't reported again."""
+    """The refund is sent before the order is gone. A cancelled order isn't refunded again."""
     other = {**ORDER, "id": 8, "order_number": "W-8"}
     given = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727],
@@ -228,7 +228,7 @@ def test_it_is_valid_php(php: str) -> None:
 
 
 def test_nobody_opens_its_files() -> None:
-    """A file that a browser asks for by its own address does nothing."""
+    """A file does nothing if a browser requests it directly."""
     for path in sorted(PLUGIN.rglob("*.php")):
         assert re.search(r"^defined\( '(ABSPATH|WP_UNINSTALL_PLUGIN)' \) \|\| exit;$",
                          path.read_text(), re.MULTILINE), path  # fmt: skip
@@ -244,7 +244,7 @@ def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
 
 
 def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
-    """While Headwater is away, or does not know the key: nothing is lost, nothing doubled."""
+    """Nothing is lost or doubled while Headwater is down or doesn't know the key."""
     url, key = shop.settings["url"], shop.settings["api_key"]
     given = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["set", {"url": NOWHERE}],
@@ -274,8 +274,8 @@ def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
 
 
 def test_what_is_not_reported(shop: Shop) -> None:
-    """An order nobody paid, its refund, one that names nobody, one whose buyer was erased, and a renewal
-    that copied a mark.
+    """Not sent: an unpaid order and its refund, an order without a buyer, an order of an erased buyer, and a
+    renewal that copied a mark.
     """
     nobody = {**ORDER, "id": 1, "billing_email": ""}
     erased = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}

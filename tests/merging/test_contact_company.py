@@ -46,7 +46,7 @@ def company_of(stage: Stage, contact_id: int) -> int | None:
 
 
 def stamps(stage: Stage, contact_id: int) -> list[int | None]:
-    """The company on each event, touchpoint and visit of a contact."""
+    """Return the company of each of a contact's events, touchpoints and visits."""
     return [
         company_id
         for table in STAMPED
@@ -58,7 +58,7 @@ def stamps(stage: Stage, contact_id: int) -> list[int | None]:
 
 
 def contact_with_a_past(stage: Stage, **columns: Any) -> int:
-    """A contact with two events, a touchpoint and a visit with a page view."""
+    """Store a contact with two events, a touchpoint and a visit with a page view."""
     contact_id = stage.contact(**columns)
     stage.touchpoint(contact_id, "google_ads", **columns)
     for _ in range(2):
@@ -241,7 +241,7 @@ def worker(database_url: str) -> Iterator[psycopg.Connection]:
 def test_an_attach_during_a_batch_waits_and_then_holds(
     api: Api, stage: Stage, worker: psycopg.Connection
 ) -> None:
-    """The batch finds the contact a company and writes its whole row; the attach comes after."""
+    """The batch finds a company for the contact and writes its whole row. The attach comes after it."""
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="ann@mail.example", tracking_id="u1"))
     contact_id, chosen = pipeline.contact_of(first), stage.company()

@@ -1,5 +1,5 @@
-"""The table of a contact's membership in a company, row by row: through the API and the pipeline,
-in both identity modes.
+"""The rules for a contact's membership in a company, row by row: through the API and the pipeline, in both
+identity modes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BUSINESS, EXTERNAL = "acme.com", "crm-1"
 
 @dataclass(frozen=True)
 class Story:
-    """One contact of a Space, told through the API."""
+    """One contact of a Space, changed through the API."""
 
     api: Api
     stage: Stage
@@ -53,7 +53,7 @@ class Story:
         return row[0]
 
     def company(self, name: str) -> int:
-        """The company with this domain or external id."""
+        """Return the company with this domain or external id."""
         row = self.stage.connection.execute(
             "SELECT id FROM companies WHERE space_id = %s AND %s IN (domain, external_id)",
             (self.stage.space_id, name),
@@ -62,7 +62,7 @@ class Story:
         return row[0]
 
     def is_stamped(self, company_id: int | None) -> bool:
-        """Whether the contact, and each of its events, touchpoints and visits, has this company."""
+        """Return whether the contact and all its events, touchpoints and visits have this company."""
         tables = {"contacts": "id", "events": "contact_id", "touchpoints": "contact_id",
                   "visits": "contact_id"}  # fmt: skip
         return all(
@@ -76,7 +76,7 @@ class Story:
         )
 
     def sources_of_my_events(self) -> set[str]:
-        """What List Events credits the contact's events to on the level of companies."""
+        """Return the sources that List Events credits with the contact's events at company level."""
         rows = self.api.rows(
             query_mode="company", attribution_model="linear", attribution_window=0,
             **{"sources[]": ["google_ads", "email"], "fields[]": ["source", "profile_id"]},
@@ -85,7 +85,7 @@ class Story:
 
 
 def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> Story:
-    """A Space of this mode, with a contact that has an event, a touchpoint and a visit."""
+    """Make a Space with this mode, with a contact that has an event, a touchpoint and a visit."""
     stage = make_stage(connection)
     connection.execute("UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, stage.space_id))
     made = Story(Api(client, stage.key), stage)
@@ -97,7 +97,7 @@ def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> St
 
 @pytest.fixture(params=["auto", "external_id"])
 def either(client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest) -> Story:
-    """The story in each mode: what people set by hand is the same in both."""
+    """A story in each mode. Manual changes work the same in both."""
     return story(client, connection, request.param)
 
 

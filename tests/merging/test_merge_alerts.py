@@ -1,4 +1,4 @@
-"""Merges are counted by Space and hour, and a burst of them is told."""
+"""Merges are counted by Space and hour, and a burst of them causes an alert."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 class Cli:
-    """Runs `headwater contact …` in this process, on the test's Space."""
+    """Run `headwater contact …` in this process, on the test's Space."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self._capsys, self._space_id = capsys, space_id
@@ -44,8 +44,8 @@ def cli(
 
 
 def merged(stage: Stage) -> tuple[list[int], list[int]]:
-    """Three contacts that are one, the second by its address, the third by its token; and the
-    receipts of the two events that made them so.
+    """Three merged contacts, the second joined by its address and the third by its token, and the receipts of
+    the two events that merged them.
     """
     stage.run(
         event(tracking_id="u1"),

@@ -1,4 +1,4 @@
-"""`unmerge`: what a merged contact gets back, and what stays with the survivor."""
+"""`unmerge`: what a merged contact gets back, and what the survivor keeps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def undo(database_url: str) -> Undo:
-    """Undoes a merge, as a command does."""
+    """Undo a merge, like the command."""
 
     async def run(stage: Stage, contact_id: int) -> UnmergeResult:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
@@ -37,7 +37,7 @@ BEN = {"email": "ben@ben-inc.com"}
 
 
 def two(stage: Stage) -> tuple[int, int]:
-    """Ann and Ben, two contacts that one event has made one."""
+    """Make two contacts, Ann and Ben, and merge them by one event."""
     ann, ben = stage.run(event(**ANN), event(**BEN))
     ids = stage.contact_of(ann), stage.contact_of(ben)
     stage.run(event(**ANN, **BEN))
@@ -120,7 +120,7 @@ def test_a_token_seen_since_finds_it_again(stage: Stage, undo: Undo) -> None:
 
 
 def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> None:
-    """Whoever had the token between two sightings does not get what was the contact's."""
+    """Another contact that had the token in the meantime doesn't get the first contact's token."""
     known, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
     first = stage.contact_of(anonymous)
     stage.run(
@@ -155,7 +155,7 @@ def test_a_value_that_both_had_before_stays_with_both(stage: Stage, undo: Undo) 
 
 
 def test_a_value_of_both_from_a_replayed_receipt_stays_with_both(stage: Stage, undo: Undo) -> None:
-    """The receipt that merges may be older than what the survivor got before it was processed."""
+    """The receipt of the merging event may be older than values the survivor got before it was processed."""
     replayed = stage.put(event(**ANN, **BEN))
     stage.connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
     first, second = stage.run(event(**ANN, phone="1"), event(**BEN, phone="1"))
@@ -268,7 +268,7 @@ def test_it_can_merge_and_be_undone_again(stage: Stage, undo: Undo) -> None:
 
 
 def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
-    """It was asked for when the two were one, so both are to be erased."""
+    """The erasure was requested when the two were one contact, so both must be erased."""
     ann, ben = two(stage)
     stage.connection.execute(
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)", (stage.space_id, ann)

@@ -1,4 +1,4 @@
-"""Undoing merges of contacts that were merged one into another."""
+"""Undoing merges of contacts that were merged in a chain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def undo(database_url: str) -> Undo:
-    """Undoes a merge, as a command does."""
+    """Undo a merge, like the command."""
 
     async def run(stage: Stage, contact_id: int) -> UnmergeResult:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
@@ -33,7 +33,7 @@ def undo(database_url: str) -> Undo:
 
 
 def chain(stage: Stage) -> tuple[list[int], list[int]]:
-    """Three events of three contacts; the third merges into the second, that into the first."""
+    """Store events of three contacts, then merge the third into the second and the second into the first."""
     receipts = stage.run(
         event(tracking_id="u1"),
         event(email="b@b.org", profile_fields={1: "b"}),

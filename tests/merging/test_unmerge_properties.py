@@ -1,4 +1,4 @@
-"""What must hold after undoing merges, for any events, in any order."""
+"""Properties that hold after undoing merges, for any events in any order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ VALUES = {
 
 @st.composite
 def merging(draw: st.DrawFn) -> list[AcceptedEvent]:
-    """Events that are mostly of single identifiers first, then of two: contacts, then merges."""
+    """Draw events that first have mostly one identifier, then two: contacts, then merges."""
 
     def some(count: int, most: int) -> list[AcceptedEvent]:
         kinds = st.permutations(list(VALUES)).map(lambda names: names[:count])
@@ -80,7 +80,7 @@ def undo(database_url: str, stage: Stage, *contacts: int) -> None:
 
 
 def state(stage: Stage) -> dict[str, dict[Any, Any]]:
-    """Who has what, by id."""
+    """Return the stored data of contacts, by id."""
     identifiers: dict[tuple[str, str, int], list[Any]] = {}
     for row in stage.rows(
         "contact_identifiers", "kind", "value", "contact_id", "origin_id", "first_seen_at",
@@ -98,7 +98,7 @@ def state(stage: Stage) -> dict[str, dict[Any, Any]]:
 
 
 def last_merging(events: list[AcceptedEvent]) -> int:
-    """The index of the last event that merges, or -1."""
+    """Return the index of the last event that merges, or -1."""
     model, found = Model(), -1
     for index, each in enumerate(events):
         before = len(model.merges)
@@ -109,7 +109,7 @@ def last_merging(events: list[AcceptedEvent]) -> int:
 
 
 def merged_by(stage: Stage, receipt: int) -> list[int]:
-    """The contacts that an event merged, the last one first."""
+    """Return the contacts that an event merged, the last one first."""
     rows = stage.rows("merges", "id", "merged_id", "receipt_id")
     return [merged for _, merged, cause in reversed(rows) if cause == receipt]
 
@@ -152,7 +152,7 @@ def shown(cause: AcceptedEvent) -> set[tuple[str, str | None]]:
 def compare_identifiers(
     before: dict[Any, Any], after: dict[Any, Any], cause: AcceptedEvent, contact: int
 ) -> None:
-    """Equal, but for sightings of what the event itself showed."""
+    """Check that identifiers are equal, except for new sightings from the event itself."""
     assert before.keys() <= after.keys()
     brought = after.keys() - before.keys()
     assert {key[2] for key in brought} <= {contact}
@@ -165,7 +165,7 @@ def compare_identifiers(
 def compare_contacts(
     before: dict[str, Any], after: dict[str, Any], cause: AcceptedEvent, contact: int
 ) -> None:
-    """Equal, but for what the event itself told about its contact."""
+    """Check that contacts are equal, except for values from the event itself."""
     told = (
         cause.email, cause.full_name, cause.phone,
         *(cause.profile_fields.get(slot) for slot in (1, 16)),
@@ -173,7 +173,7 @@ def compare_contacts(
     for each, columns in before["columns"].items():
         for had, has, new in zip(columns, after["columns"][each], told, strict=True):
             assert has == had or (each == contact and str(has) in (str(new), "None"))
-    # It names a company by the company's own id, or by a business address.
+    # A company is identified by its own id or by a business address.
     names_company = cause.company_external_id is not None or cause.email is not None
     for each, company in before["companies"].items():
         if each != contact or not names_company:
@@ -260,7 +260,9 @@ def check_all(database_url: str, stage: Stage) -> None:
 
 
 def check_log(stage: Stage) -> None:
-    """The merges in force lead every merged contact to where it points, along older contacts."""
+    """Check that the merges in force lead from every merged contact to its survivor, always to an older
+    contact.
+    """
     rows = stage.rows("merges", "merged_id", "survivor_id", "undone_at")
     in_force = [(merged, survivor) for merged, survivor, undone in rows if undone is None]
     parents = dict(in_force)
@@ -274,7 +276,7 @@ def check_log(stage: Stage) -> None:
 
 
 def check_primaries(stage: Stage) -> None:
-    """A contact's primary value is one of its own; it has one if it has any."""
+    """Check that a contact's primary value is one of its own, and that it has one if it has any values."""
     rows = stage.rows("contact_identifiers", "contact_id", "kind", "value")
     for contact, into, *primaries in stage.rows("contacts", "id", "merged_into", *COLUMNS[:3]):
         if into is None:
@@ -284,7 +286,7 @@ def check_primaries(stage: Stage) -> None:
 
 
 def check_attribution(database_url: str, stage: Stage) -> None:
-    """List Events against credits worked out from the rows."""
+    """Compare the credits of List Events with credits computed from the rows."""
     events = [
         Event(*row)
         for row in stage.rows(

@@ -1,4 +1,4 @@
-"""People and logs of a time, with a distinct value in every column that can hold something of a person."""
+"""People and logs of a given time, with a distinct value in every column that can hold personal data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAID = ("order_id", "order_name", "checkout_token", "upsell_common_id", "idempot
 
 
 class Traces:
-    """A person's rows, with a distinct value in every column that can hold something of them."""
+    """A person's rows, with a distinct value in every column that can hold personal data."""
 
     def __init__(self, stage: Stage, at: datetime, event_name: str = "view_content", **columns: Any) -> None:
         self.of_person, self.of_delivery = Canaries(), Canaries()

@@ -1,4 +1,4 @@
-"""A Space whose people leave traces in every table, for tests of erasing them."""
+"""A Space with people's data in every table, for tests of erasure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.reading_fixtures import Api
 
 
 class Shop:
-    """A Space whose API is used, and whose queue is worked on when a test says so."""
+    """A Space with an API and a queue that is processed when a test says so."""
 
     def __init__(self, api: Api, stage: Stage, url: str) -> None:
         self.api, self.stage, self.url = api, stage, url
@@ -43,7 +43,7 @@ class Shop:
 
 
 def live(shop: Shop, *people: Person) -> Places:
-    """Let people leave traces everywhere; returns where all of them have been seen."""
+    """Let people leave data everywhere, and return where each of their values was seen."""
     seen: dict[str, set[tuple[str, str]]] = {}
 
     def look() -> None:
@@ -67,7 +67,7 @@ def live(shop: Shop, *people: Person) -> Places:
 
 
 def server_log(connection: psycopg.Connection) -> str:
-    """What the embedded server has logged; a cluster's nodes keep their logs elsewhere."""
+    """Return the log of the embedded server. Nodes of a cluster keep their logs elsewhere."""
     if CLUSTER_URL is not None:
         return ""
     row = connection.execute("SHOW data_directory").fetchone()

@@ -1,4 +1,6 @@
-"""The audit log has nothing of a person: neither while their record is changed, nor once they are erased."""
+"""The audit log has no personal data, neither while a contact's record is changed nor after the contact is
+erased.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def shop(api: Api, stage: Stage, database_url: str) -> Shop:
 
 
 def test_it_works(shop: Shop) -> None:
-    """Each way to write about a person over the API is used, and recorded."""
+    """Every API operation that writes personal data is used and recorded."""
     api, personal, before = shop.api, Canaries(), last_entry(shop.stage.connection)
     company = shop.stage.company(name="Acme")
     fields = {"profile_field_1": personal.text("plan")}

@@ -1,4 +1,4 @@
-"""DELETE /contacts/{id}/pii and DELETE /contacts/pii?email=: what is asked, and what is queued."""
+"""DELETE /contacts/{id}/pii and DELETE /contacts/pii?email=: which requests are valid, and what is queued."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def erase(api: Api, path: str, **params: Any) -> httpx.Response:
 
 
 def queued(stage: Stage) -> list[tuple[Any, ...]]:
-    """The Space's erasures: contact, attempts, and whether they are due and done."""
+    """Return the Space's erasures: contact, attempts, and whether they are due and done."""
     return stage.connection.execute(
         "SELECT contact_id, attempts, retry_at <= now(), erased_at FROM erasures"
         " WHERE space_id = %s ORDER BY id",
@@ -28,7 +28,7 @@ def queued(stage: Stage) -> list[tuple[Any, ...]]:
 
 
 def known(stage: Stage, *emails: str) -> int:
-    """A contact with these addresses."""
+    """Store a contact with these addresses."""
     contact_id = stage.contact(email=emails[0])
     for email in emails:
         stage.identifier(contact_id, "email", email)
@@ -216,5 +216,5 @@ def test_both_forms_share_a_limit(api: Api, stage: Stage) -> None:
         [int(response.headers[f"x-ratelimit-{name}"]) for response in responses]
         for name in ("reset", "remaining")
     )
-    if reset[0] == reset[1]:  # else a minute ended in between
+    if reset[0] == reset[1]:  # otherwise a minute ended in between
         assert left[1] == left[0] - 1

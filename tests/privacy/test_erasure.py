@@ -1,6 +1,4 @@
-"""Erasing a person: nothing of them is left where it can be looked for, and everything of their
-twin is.
-"""
+"""Erasing a person: none of their data can be found anywhere, and all of their twin's data is kept."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ WIDE = {**RANGE, "end_date": "2027-12-31 23:59:59"}
 
 @pytest.fixture
 def logged() -> Iterator[io.StringIO]:
-    """Everything that is logged, debug messages included, as it would be written."""
+    """Everything logged, including debug messages, as it would be written."""
     root, text = logging.getLogger(), io.StringIO()
     handler, level = logging.StreamHandler(text), root.level
     handler.setFormatter(root.handlers[0].formatter)
@@ -92,7 +90,7 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     connection.execute("ANALYZE")
     left = places(shop.stage, ada.personal)
     assert {column for found in left.values() for column in found} <= held_by(PersonalData.KEPT)
-    assert left == {ada.emails[0]: {("events", "order_name")}}  # in the sender's words, and kept
+    assert left == {ada.emails[0]: {("events", "order_name")}}  # written by the sender, and kept
     assert sampled(connection, ada.personal) == {}
     texts = logged.getvalue() + server_log(connection)
     assert "contact erased" in texts
@@ -110,7 +108,7 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
 
 
 def test_the_search_finds_samples(shop: Shop) -> None:
-    """Or the test above would prove nothing about them."""
+    """Otherwise the test above would prove nothing about samples."""
     connection = shop.stage.connection
     connection.execute("CREATE TABLE samples AS SELECT 'canary-' || n % 3 AS value"
                        " FROM generate_series(1, 30) n")  # fmt: skip
@@ -121,7 +119,7 @@ def test_the_search_finds_samples(shop: Shop) -> None:
 
 
 def test_what_stays(shop: Shop) -> None:
-    """The contact's row and its age, events and path with their metadata, company, merges."""
+    """What stays: the contact's row and age, events and path with their metadata, company and merges."""
     ada = Person(shop.stage)
     live(shop, ada)
     shop.process()
@@ -160,7 +158,9 @@ def test_what_stays(shop: Shop) -> None:
 
 
 def test_what_is_left_of_rejected_rows(shop: Shop) -> None:
-    """Redacted, those of others are not; replaying one makes an event of nobody."""
+    """The person's rows are redacted and other people's are not. A replayed redacted row makes an event
+    without a person.
+    """
     ada, twin = Person(shop.stage), Person(shop.stage)
     live(shop, ada, twin)
     query = "SELECT payload FROM rejected WHERE space_id = %(space_id)s ORDER BY id"
@@ -177,8 +177,8 @@ def test_what_is_left_of_rejected_rows(shop: Shop) -> None:
 
 
 def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:
-    """A backlog does not hold the erasure up: what came after the request and could not be
-    processed yet stays an event, and becomes nobody's.
+    """A backlog doesn't delay the erasure. Rows that were accepted after the request and still wait remain
+    events, but without the person.
     """
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first,) = queue.run(event(email="ada@acme.example", trk_token="t1"))
@@ -203,7 +203,7 @@ def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:
 
 
 def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
-    """However many batches that takes, and whatever row breaks one."""
+    """All of it is processed first, however many batches this takes, and even if a row fails."""
     queue = Queue(shop.stage.connection, shop.stage.space_id)
     (first,) = queue.run(event(email="ada@acme.example"))
     contact_id = queue.contact_of(first)

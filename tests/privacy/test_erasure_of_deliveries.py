@@ -1,4 +1,4 @@
-"""A person's deliveries go with them, however their body is written; those of others stay."""
+"""A person's webhook deliveries are erased with them, in any format of the body. Other people's are kept."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_it_works(webhooks: Hooks, api: Api) -> None:
 def test_what_reports_on_their_orders_goes_too(
     webhooks: Hooks, api: Api, amount: str | None, names: list[str]
 ) -> None:
-    """Also when the body does not show by what it was recognised, and made no event."""
+    """Even if the body doesn't show what it was matched by, and made no event."""
     hook = webhooks.make("shopify")
     stage = hook.stage
     contact = stage.contact(email=EVE)
@@ -80,7 +80,7 @@ def test_what_reports_on_their_orders_goes_too(
 
 
 def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
-    """The same person's deliveries in another Space are that Space's affair."""
+    """The same person's deliveries in another Space belong to that Space."""
     hook = webhooks.generic()
     theirs = webhooks.make("shopify", stage=make_stage(hook.stage.connection))
     for each, body in ((hook, {"email": EVE}), (theirs, {**ORDER, "email": EVE})):
@@ -91,7 +91,7 @@ def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
 
 
 def test_somebody_erased_while_they_are_delivered(webhooks: Hooks, api: Api, database_url: str) -> None:
-    """The delivery is written down first, so that it is found, and does not come back after."""
+    """The delivery is recorded before it is read, so the erasure finds it and it doesn't come back later."""
     hook = webhooks.generic()
     hook.deliver({"email": EVE})
     hook.queue().process()

@@ -1,4 +1,4 @@
-"""Export files that hold a person are withdrawn when the person is erased."""
+"""Export files that contain a person are withdrawn when the person is erased."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def claim(exports: Exports) -> ClaimedJob:
 def test_it_is_not_taken_away_twice(stage: Stage, exports: Exports) -> None:
     export_id, contact_id = withdrawn(stage, exports), person(stage)
     second = claim(exports)
-    assert second.attempts == 1  # the one that was taken away does not count
+    assert second.attempts == 1  # the withdrawn attempt doesn't count
     erase(stage, exports, contact_id)
     assert not is_erased(stage, contact_id)
     assert stage.space_id not in ERASURE_JOB.waiting(stage.connection)
@@ -179,7 +179,7 @@ def test_a_restored_copy_waits_for_none(stage: Stage, exports: Exports) -> None:
 
 
 def test_a_contact_that_they_were_part_of_for_a_time(stage: Stage, exports: Exports) -> None:
-    """Its line in a file from then has their address."""
+    """The survivor's line in the old file has their address."""
     survivor = stage.contact()
     contact_id = stage.contact(merged_into=survivor, created_at=NOON - timedelta(days=9))
     stage.identifier(survivor, "email", CANARY, origin_id=contact_id)

@@ -1,5 +1,5 @@
-"""A page view that withdraws its touchpoint may leave the tag set behind: erasing the person takes
-it, unless somebody else has it too.
+"""A page view whose touchpoint is withdrawn may leave its tag set behind. Erasing the person deletes it,
+unless another person has it too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def stage(database_url: str) -> Iterator[Stage]:
 
 
 def withdraw(stage: Stage, token: str = "t1") -> int:
-    """A contact whose page view was a direct visit until an earlier click became known."""
+    """Make a contact whose page view was a direct visit until an earlier click was received."""
     [said, _] = stage.run(
         event(email=f"{token}@example.com", trk_token=token, event_time=T0 + 90 * MINUTE),
         hit(trk_token=token, url=PAGE + "?from=mail", occurred_at=T0),

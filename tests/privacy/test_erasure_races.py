@@ -1,4 +1,4 @@
-"""Erasing a person while the world goes on: merges, late events, other workers, faults."""
+"""Erasing a person during merges, late events, work of other processes and faults."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def worker(database_url: str) -> Iterator[psycopg.Connection]:
-    """A worker's connection that does not wait for locks for long, on the nodes of a cluster, too:
-    they hear of what a transaction sets.
+    """A worker's connection with a short lock timeout. Each transaction sets it, so that a cluster's nodes
+    get it too.
     """
     with connect(database_url) as connection:
         begin = connection.transaction
@@ -46,7 +46,7 @@ def worker(database_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def run_workers(database_url: str) -> Iterator[Callable[[int], None]]:
-    """Starts this many workers, which are stopped when the test is over."""
+    """Start this many workers, which are stopped at the end of the test."""
     stop, threads = threading.Event(), list[threading.Thread]()
 
     def start(count: int) -> None:
@@ -84,7 +84,7 @@ def all_erased(stage: Stage) -> bool:
 
 
 def test_it_works(stage: Stage, run_workers: Callable[[int], None]) -> None:
-    """Side by side with the pipeline, by workers that share the Spaces out."""
+    """Erasures run next to the pipeline, in several workers that share the Spaces."""
     others = [new_stage(stage.connection) for _ in range(3)]
     run_workers(2)
     for each in (stage, *others):
@@ -119,7 +119,7 @@ def test_merged_into_an_older_contact_meanwhile(stage: Stage, *, waiting: bool) 
 
 
 def test_the_survivor_of_a_merge_and_who_was_merged_into_it(stage: Stage) -> None:
-    """Whichever of them was named, and however long ago they merged."""
+    """Both are erased, whichever was named, and however long ago they merged."""
     stage.run(
         event(tracking_id="u1", full_name="A"),
         event(email="b@acme.example", full_name="B"),
@@ -188,7 +188,7 @@ def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection
         ]
         assert erase_next(worker, stage.space_id)  # the second one does not wait for the first
         assert not erase_next(worker, stage.space_id)
-        stage.run(event(email="cy@acme.example"))  # and nor does the pipeline
+        stage.run(event(email="cy@acme.example"))  # nor does the pipeline
     stage.connection.execute("UPDATE erasures SET retry_at = now() WHERE space_id = %s", (stage.space_id,))
     assert erase_next(worker, stage.space_id)
     assert all_erased(stage)
@@ -240,7 +240,7 @@ EVENTS = st.builds(
     phone=st.sampled_from([None, "1", "2"]),
 )
 ERASURES = st.integers(0, 5)
-"""Which contact of those there are."""
+"""The index of the contact to erase."""
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -248,7 +248,7 @@ ERASURES = st.integers(0, 5)
 def test_nobody_who_was_erased_comes_back(
     connection: psycopg.Connection, history: list[dict[str, Any] | int]
 ) -> None:
-    """Whatever order people come, merge and are erased in, events waiting or not."""
+    """In any order of arrivals, merges and erasures, with or without waiting events."""
     stage = new_stage(connection)
     erased: dict[int, str] = {}
     for happening in history:
@@ -269,7 +269,7 @@ def test_nobody_who_was_erased_comes_back(
 
 
 def states(stage: Stage) -> dict[int, str]:
-    """What each contact is: its row, and the events that are its."""
+    """Return each contact's row and events as text."""
     owned = stage.rows("events", "contact_id", "id")
     return {
         contact: f"{row} {[event_id for owner, event_id in owned if owner == contact]}"

@@ -1,5 +1,5 @@
-"""Every column is declared for what it can hold of a person, and the database keeps no samples of
-those that can hold something.
+"""Every column has a declaration of the personal data it can hold, and the database keeps no samples of
+columns with personal data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.att
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
   AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
 """
-# Of an index on an expression, every column that its table's expressions could read.
+# For an index on an expression: every column that the table's expressions could read.
 SAMPLED_EXPRESSIONS = """
 SELECT t.relname, a.attname
 FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
@@ -48,7 +48,7 @@ WHERE t.relnamespace = 'public'::regnamespace
 
 @pytest.fixture
 def changed(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """A connection whose changes of the schema are undone."""
+    """A connection whose schema changes are rolled back."""
     with connection.transaction(force_rollback=True):
         yield connection
 
@@ -63,14 +63,14 @@ def schema(connection: psycopg.Connection) -> set[Column]:
 
 
 def sampled(connection: psycopg.Connection) -> set[Column]:
-    """The columns that can hold something of a person and of which samples are gathered."""
+    """Return the columns that can hold personal data and have sampled statistics."""
     queries = (SAMPLED_COLUMNS, SAMPLED_EXPRESSIONS, EXTENDED_STATISTICS)
     found = {row for query in queries for row in connection.execute(query).fetchall()}
     return found & CAN_HOLD
 
 
 def test_it_works(connection: psycopg.Connection) -> None:
-    """A column that is not declared, or declared and not there, is told by name."""
+    """The error names a column that isn't declared, or is declared but missing."""
     assert schema(connection) == set(COLUMNS)
 
 

@@ -1,4 +1,4 @@
-"""What is taken out of a payload that names a person, and which payloads do."""
+"""Which payloads identify a person, and what is removed from them."""
 
 from __future__ import annotations
 

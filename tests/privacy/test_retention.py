@@ -1,4 +1,4 @@
-"""What a Space keeps for a limited time is gone after it, from every column, and nothing else is."""
+"""Data that a Space keeps for a limited time is then deleted from every column, and nothing else is."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.support.reading_fixtures import RANGE, Api
 
 OF_OTHERS = {
     ("inbox", "payload"),  # is processed first
-    ("refused_rows", "reason"), ("refused_rows", "cells"),  # for 14 days in every Space
+    ("refused_rows", "reason"), ("refused_rows", "cells"),  # kept for 14 days in every Space
     ("companies", "domain"), ("companies", "external_id"), ("companies", "name"), ("chart_notes", "text"),
     ("order_refunds", "order_id"), ("order_refunds", "main_id"), ("order_refunds", "order_ids"),
     ("tag_sets", "digest"), ("contact_identifiers", "phone_digits"),  # derived
 }  # fmt: skip
-"""Columns that retention leaves alone, or that hold no text of a row's own."""
+"""Columns that retention ignores, or that contain no original text."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def keep(stage: Stage, **days: int | None) -> None:
 
 @pytest.fixture
 def settle(worker: psycopg.Connection[Any], stage: Stage) -> Callable[..., int]:
-    """Does what is due; returns the number of batches."""
+    """Run due retention, and return the number of batches."""
 
     def run(now: datetime = NOW, limit: int = 2) -> int:
         batches = 0
@@ -65,7 +65,7 @@ def left(stage: Stage, values: list[str]) -> set[str]:
 
 
 def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
-    """Canaries in every column: of what has expired none is left, and of the rest all."""
+    """Canaries in every column: none is left of expired rows, and all are left of other rows."""
     gone = Traces(stage, OLD)
     buyer = Traces(stage, OLD, "purchase", amount=5)
     payer = Traces(stage, OLD, "add_to_cart", amount=5)
@@ -125,7 +125,7 @@ def test_who_stays(
 
 
 def test_colleagues_of_a_buyer_stay(stage: Stage, settle: Callable[..., int]) -> None:
-    """Credit by company is shared with their touchpoints."""
+    """Company-level credit is shared with their touchpoints."""
     company = stage.company()
     visitor, buyer = (stage.contact(created_at=OLD, company_id=company) for _ in range(2))
     stage.touchpoint(visitor, "sms", occurred_at=OLD, company_id=company)
@@ -175,7 +175,7 @@ def test_what_waits_is_processed_first(stage: Stage, settle: Callable[..., int])
 
 
 class TestDuplicates:
-    """A deleted event stays a duplicate of its repetitions."""
+    """Repeats of a deleted event are still duplicates."""
 
     @pytest.mark.parametrize("key", ["idempotency_key", "order_id"])
     @pytest.mark.parametrize("sender", [lambda item: item, page])
@@ -217,7 +217,9 @@ class TestDuplicates:
 def test_figures_of_conversions_stay(
     api: Api, stage: Stage, settle: Callable[..., int], worker: psycopg.Connection[Any], is_built: bool
 ) -> None:
-    """With and without paths stored by day; only events without conversions leave a report of them."""
+    """Reports of conversions keep their figures, with and without stored segments. Only events that aren't
+    conversions disappear from reports.
+    """
     people = [(OLD, "view_content", None), (OLD, "purchase", 80), (OLD, "sign_up", None),
               (OLD, "add_to_cart", 5), (RECENT, "view_content", None)]  # fmt: skip
     for at, name, amount in people:

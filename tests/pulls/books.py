@@ -1,4 +1,4 @@
-"""The books of a pretend ad account: what was spent, by day and ad, and how it is corrected later."""
+"""The books of a fake ad account: spend by day and ad, and later corrections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class AdPlace(NamedTuple):
-    """Where money is spent; without an ad set and an ad for campaigns that have none."""
+    """Where money is spent. A campaign without ads has no ad set and no ad."""
 
     campaign: str
     adset: str = ""
@@ -28,7 +28,7 @@ class Spent:
 
 @dataclass
 class Books:
-    """An account. Amounts are in its currency, with two decimals."""
+    """An ad account. Amounts are in its currency, with two decimals."""
 
     account: str = "1234567890"
     name: str = "Main shop"
@@ -44,7 +44,7 @@ class Books:
         return self.names.get(level_id, f"Name of {level_id}")
 
     def by_ad(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
-        """The rows of ads, by day and place; campaigns without ads have none."""
+        """Return the rows of ads, by day and place. Campaigns without ads have none."""
         return [row for row in self._rows(first, last) if row[1].ad]
 
     def by_campaign(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
@@ -68,7 +68,7 @@ class Books:
 
 
 def fill(books: Books, last: date, days: int = 40) -> Books:
-    """Two campaigns with ads, and one that has none, on the days up to `last`."""
+    """Add two campaigns with ads and one without, on the days up to `last`."""
     for back in range(days):
         day = last - timedelta(days=back)
         books.spend(day, AdPlace("11", "111", "1111"), f"{10 + back % 7}.25", conversions=1)

@@ -1,4 +1,4 @@
-"""What the spend of every platform is tested for: the same books, corrections and faults."""
+"""Checks for the spend of every platform: the same books, corrections and faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Subject:
     secrets: Mapping[str, str]
     pretend: Callable[[Books], Answering]
     has_adsets: bool = True
-    """Whether ads are reported with their ad sets."""
+    """True if ads are reported with their ad sets."""
 
     def connect(self, pulls: Pulls) -> int:
         return pulls.connect(self.platform, dict(self.settings), dict(self.secrets))
@@ -40,14 +40,14 @@ class Subject:
 
 @contextmanager
 def served(pulls: Pulls, subject: Subject, answering: Answering) -> Iterator[FakePlatform]:
-    """The pretend platform, while the block runs."""
+    """Run the fake platform in this context."""
     with FakePlatform(otherwise=answering) as platform:
         pulls.urls[subject.platform] = platform.url
         yield platform
 
 
 def check_books(pulls: Pulls, books: Books, *, with_ads: bool = True) -> None:
-    """The ledger has what the books have, to the cent."""
+    """Check that the ledger equals the books, to the cent."""
     ads = {(day, place.ad): spent.amount for (day, place), spent in books.spent.items() if place.ad}
     assert pulls.ledger("ad") == (ads if with_ads else {})
     campaigns = books.by_campaign(date.min, date.max)
@@ -55,7 +55,7 @@ def check_books(pulls: Pulls, books: Books, *, with_ads: bool = True) -> None:
 
 
 def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None) -> FakePlatform:
-    """A new connection fetches everything, with names, counts and the account."""
+    """Check that a new connection fetches everything, with names, counts and the account."""
     books = books or fill(Books(), TODAY)
     with served(pulls, subject, subject.pretend(books)) as platform:
         connection = subject.connect(pulls)
@@ -80,7 +80,7 @@ def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None)
 
 
 def read_names(pulls: Pulls, platform: str) -> dict[tuple[str, str], str]:
-    """The ad catalogue of a platform."""
+    """Return the ad names of a platform."""
     rows = pulls.stage.connection.execute(
         "SELECT kind, id, name FROM ad_names WHERE space_id = %s AND platform = %s",
         (pulls.stage.space_id, platform),
@@ -89,7 +89,9 @@ def read_names(pulls: Pulls, platform: str) -> dict[tuple[str, str], str]:
 
 
 def check_corrections(pulls: Pulls, subject: Subject) -> None:
-    """A corrected amount is restated, and a campaign that is no longer reported has spent nothing."""
+    """Check that a corrected amount is restated, and that a campaign that is no longer reported has spent
+    nothing.
+    """
     books = fill(Books(), TODAY, days=5)
     with served(pulls, subject, subject.pretend(books)):
         connection = subject.connect(pulls)
@@ -103,7 +105,7 @@ def check_corrections(pulls: Pulls, subject: Subject) -> None:
 
 
 def check_clock_change(pulls: Pulls, subject: Subject) -> None:
-    """Days of 25 hours and of 24 are whole, and none is doubled."""
+    """Check that days of 25 and of 24 hours are complete and not duplicated."""
     pulls.now = datetime(2026, 10, 26, 12, tzinfo=UTC)
     books = fill(Books(), pulls.now.date(), days=4)
     with served(pulls, subject, subject.pretend(books)):
@@ -114,7 +116,7 @@ def check_clock_change(pulls: Pulls, subject: Subject) -> None:
 
 
 def check_today_in_zone(pulls: Pulls, subject: Subject, timezone: str = "America/Los_Angeles") -> None:
-    """The last day asked for is the account's, not UTC's."""
+    """Check that the last requested day is the account's, not UTC's."""
     pulls.now = datetime(2026, 11, 25, 3, tzinfo=UTC)
     books = fill(Books(timezone=timezone), date(2026, 11, 24), days=3)
     with served(pulls, subject, subject.pretend(books)):
@@ -131,13 +133,15 @@ def set_page_size(monkeypatch: pytest.MonkeyPatch, subject: Subject, size: int) 
 def check_pages(
     pulls: Pulls, subject: Subject, page_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> FakePlatform:
-    """Reports of more than one page are read to the end."""
+    """Check that reports with several pages are read completely."""
     set_page_size(monkeypatch, subject, page_size)
     return check_first_pull(pulls, subject, fill(Books(), TODAY, days=5))
 
 
 def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 1) -> ConnectionRow:
-    """Pull when everything is refused `after` some answers; tokens are still issued."""
+    """Pull when everything is refused after `after` answers. Tokens are still issued. Return the connection's
+    state.
+    """
     answering = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, after)
     with served(pulls, subject, answering):
         connection = subject.connect(pulls)
@@ -150,7 +154,7 @@ def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 
 def check_fault(
     pulls: Pulls, subject: Subject, fault: Answer, expected: tuple[str, str], after: int = 1
 ) -> None:
-    """The pull stops with the fault and the state of the connection."""
+    """Check that the pull stops with this fault and this connection state."""
     state = pull_with_fault(pulls, subject, fault, after)
     assert (state.fault, state.status, state.failures) == (*expected, 1), state.fault_message
 
@@ -160,7 +164,9 @@ def is_token_request(request: Received) -> bool:
 
 
 def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**9) -> Answering:
-    """Answer with `fault`, `count` times `after` some answers. Requests for tokens are not counted."""
+    """Return a platform that answers with `fault`, `count` times after `after` answers. Token requests are
+    not counted.
+    """
     calls = 0
 
     def answer(request: Received) -> Answer:
@@ -174,7 +180,7 @@ def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**
 
 
 def check_expired_token(pulls: Pulls, subject: Subject, refusal: Answer, *, is_renewed: bool) -> None:
-    """A token that expires between two pages. If it can't be renewed, the owner enters another."""
+    """Check a token that expires between two pages. If it can't be renewed, the owner enters another."""
     books = fill(Books(), TODAY, days=3)
     answering = interrupt(subject.pretend(books), refusal, after=3, count=1)
     with served(pulls, subject, answering) as platform:

@@ -8,7 +8,7 @@ from tests.support.factories import Stage
 
 @pytest.fixture
 def pulls(database_url: str, stage: Stage) -> Pulls:
-    """Connections of other tests are paused: they may be due, too."""
+    """Pulls of a Space. Connections of other tests are paused, because they may also be due."""
     stage.connection.execute(
         "UPDATE spend_connections SET status = 'paused' WHERE space_id <> %s", (stage.space_id,)
     )

@@ -1,4 +1,4 @@
-"""Requests by what they mean, to compare ours with those of a platform's official client."""
+"""Compare the meaning of our requests with a platform's official client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tests.support.wire import Received
 
 
 def meaning(request: Received, *headers: str) -> tuple[str, str, dict[str, Any], dict[str, str | None]]:
-    """The method, path, query and some headers. Lists, in JSON or with commas, are compared without order."""
+    """Return the method, path, query and some headers. Lists, in JSON or with commas, are compared without
+    order.
+    """
     parts = urlsplit(request.target)
     values: dict[str, list[str]] = {}
     for name, value in parse_qsl(parts.query):

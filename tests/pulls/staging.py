@@ -1,4 +1,4 @@
-"""A connection of a pretend platform, pulled by the real engine over real HTTP."""
+"""A connection to a fake platform, pulled by the real engine over real HTTP."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ TODAY = NOW.date()
 
 @dataclass
 class Pulls:
-    """Connections of a Space, and pulls of them at a time of the test's choice."""
+    """Connections of a Space, pulled at a time that the test chooses."""
 
     database_url: str
     stage: Stage
     urls: dict[str, str] = field(default_factory=dict[str, str])
-    """Platform → the pretend one's origin."""
+    """Platform → the fake platform's origin."""
     now: datetime = NOW
     waited: list[float] = field(default_factory=list[float])
-    """The pauses that the engine made, in no time."""
+    """The engine's pauses. They take no time in tests."""
 
     def connect(self, platform: str, settings: dict[str, Any], secrets: dict[str, str]) -> int:
         """Create a connection and return its id."""
@@ -55,13 +55,13 @@ class Pulls:
         return connection_id
 
     def pull_later(self, connection_id: int, **later: float) -> None:
-        """Let time pass, and pull a connection again."""
+        """Advance the time and pull a connection again."""
         self.now += timedelta(**later)
         self.pull_at(connection_id, self.now)
         self.pull()
 
     def pull_at(self, connection_id: int, moment: datetime) -> None:
-        """Make a connection due."""
+        """Make a connection due at this time."""
         self.stage.connection.execute(
             "UPDATE spend_connections SET next_pull_at = %s, next_wide_pull_at = least(next_wide_pull_at, %s)"
             " WHERE space_id = %s AND id = %s",
@@ -69,7 +69,7 @@ class Pulls:
         )
 
     def pull(self) -> None:
-        """Pull what is due until nothing is."""
+        """Pull until nothing is due."""
 
         async def drain(database: Database) -> None:
             async with Egress(["127.0.0.1"], seconds=5) as egress:
@@ -105,7 +105,7 @@ class Pulls:
         return self.run(change)
 
     def ledger(self, level: str = "campaign") -> dict[tuple[date, str], Decimal]:
-        """Amounts by day and id of a level, without rows of 0."""
+        """Return amounts by day and id of a level, without rows of 0."""
         finer = {"campaign": "adset_id = '' AND ad_id = ''", "ad": "ad_id <> ''"}[level]
         rows = self.stage.connection.execute(
             f"SELECT date, {level}_id, amount FROM spend WHERE space_id = %s AND {finer} AND amount <> 0",
@@ -117,7 +117,7 @@ class Pulls:
         return sum(self.ledger().values(), Decimal(0))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Every row of the ledger, with all that a platform reports."""
+        """Return every row of the ledger, with all values that a platform reports."""
         return self.stage.connection.execute(
             "SELECT date, platform, account_id, campaign_id, adset_id, ad_id, currency, amount, impressions,"
             " clicks, platform_conversions, platform_revenue, timezone FROM spend WHERE space_id = %s"

@@ -1,5 +1,5 @@
-"""Campaign: the ledger equals a pretend platform's books after every day of restatements, outages,
-throttling, expired tokens and kills.
+"""Campaign: the ledger equals a fake platform's books after every day of restatements, outages, throttling,
+expired tokens and kills.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ POINTS = ("spend_pulled", "spend_stored")
 
 
 class Killed(BaseException):
-    """A process that ends without clean-up."""
+    """Raised in place of a kill: the process ends without cleanup."""
 
 
 class Account:
-    """A pretend account whose platform corrects it, and fails in every way that passes."""
+    """A fake account whose platform corrects it, and fails in every temporary way."""
 
     def __init__(self, seed: int) -> None:
         self.books, self.random = Books(), random.Random(seed)
@@ -58,7 +58,7 @@ class Account:
         return self.faults.pop()(request) if self.faults else self.pretend(request)
 
     def spend(self, day: date) -> None:
-        """Spend a part of a day."""
+        """Record the spend of a part of a day."""
         for place in self.random.sample(PLACES, self.random.randint(1, len(PLACES))):
             self.books.spend(day, place, f"{self.random.randint(0, 99_999) / 100:.2f}")
 
@@ -73,7 +73,7 @@ class Account:
                 self.books.spend(*key, f"{self.random.randint(0, 99_999) / 100:.2f}")
 
     def fail(self) -> None:
-        """Fail some requests in a row: enough for retries to help, or for the pull to fail."""
+        """Fail some requests in a row: retries may succeed, or the whole pull may fail."""
         fault = self.random.choice(
             (
                 lambda _: error(2, "An unexpected error has occurred", status=500),
@@ -94,7 +94,7 @@ class Account:
 
 
 def assert_equal(pulls: Pulls, account: Account) -> None:
-    """Nothing is lost, and nothing is doubled."""
+    """Check that nothing is lost or duplicated."""
     assert pulls.ledger() == account.by_campaign()
     assert pulls.ledger("ad") == account.by_ad()
     assert pulls.total() == account.books.total(date.min, date.max)
@@ -123,7 +123,7 @@ def test_it_works(pulls: Pulls, seed: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> None:
-    """Another process works on the connection, and knows better."""
+    """Another process works on the connection, and has newer information."""
 
     def take_lease_and_refuse(_: Received) -> Answer:
         pulls.stage.connection.execute(
@@ -142,7 +142,7 @@ def test_a_fault_is_not_noted_by_a_process_that_lost_its_lease(pulls: Pulls) -> 
 
 
 class Kills:
-    """Kills a pull at one of its failpoints."""
+    """Kill a pull at one of its failpoints."""
 
     def __init__(self, chance: random.Random) -> None:
         self._random, self._left = chance, -1
@@ -164,7 +164,7 @@ class Kills:
 
 
 def disturb(pulls: Pulls, account: Account, kills: Kills, connection: int) -> None:
-    """Pull in bad circumstances, on most days."""
+    """On most days, pull under bad conditions."""
     match account.random.choice(("", "fault", "kill", "token", "kill and change")):
         case "fault":
             account.fail()
@@ -191,7 +191,7 @@ def disturb(pulls: Pulls, account: Account, kills: Kills, connection: int) -> No
 
 
 def expire_lease(pulls: Pulls, connection: int) -> None:
-    """Let the time pass that a killed process's lease lasts."""
+    """Expire the lease of a killed process."""
     pulls.stage.connection.execute(
         "UPDATE spend_connections SET leased_until = '-infinity' WHERE space_id = %s AND id = %s",
         (pulls.stage.space_id, connection),
@@ -202,7 +202,7 @@ def expire_lease(pulls: Pulls, connection: int) -> None:
 
 
 def test_killed_processes(pulls: Pulls) -> None:
-    """Processes are killed while the platform changes its books; in between one ends its work."""
+    """Processes are killed while the platform changes its books. Now and then one finishes."""
     account, today = Account(7), datetime.now(UTC).date()
     for back in range(60):
         account.spend(today - timedelta(days=back))
@@ -241,7 +241,7 @@ def make_due(pulls: Pulls, connection: int) -> None:
 
 
 def finish(pulls: Pulls, platform: FakePlatform, connection: int) -> None:
-    """Let a process pull until the next turn is planned."""
+    """Let a process pull until the next pull is scheduled."""
     with puller(pulls, platform, "") as process:
         wait_until(lambda: is_planned(pulls, connection))
         process.terminate()
@@ -286,7 +286,7 @@ def store(row: SpendRow, *, is_complete: bool) -> StoredRow:
 def test_what_is_stored_of_a_pull(
     former: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
 ) -> None:
-    """Afterwards the ledger has the amounts of the pull: the last one of each row, else 0."""
+    """After a pull, the ledger has the pulled amounts: the last amount of each row, and 0 for missing rows."""
     stored = [store(make_row(cell, amount), is_complete=done) for cell, (amount, done) in former.items()]
     chosen = choose_rows(SOURCE, stored, [make_row(*row) for row in pulled])
     latest = dict(pulled)

@@ -1,4 +1,4 @@
-"""The API's connections to ad accounts: made, seen, changed, paused, resumed, checked and deleted."""
+"""The API's connections to ad accounts: created, shown, changed, paused, resumed, checked and deleted."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_it_works(api: Api) -> None:
 def test_an_update_moves_connections_without_a_version_of_their_own(
     api: Api, pulls: Pulls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chosen version stays, until it is taken out of the settings."""
+    """A chosen version stays until it is removed from the settings."""
     unset = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
     settings = {"ad_account_id": "1234567890", "api_version": "v26.0"}
     chosen = create(api, settings=settings)
@@ -184,7 +184,7 @@ def test_a_check_shows_the_account_and_its_spend(books: Books) -> None:
     assert found.ok
     assert found.account is not None
     assert (found.account.name, found.campaigns, found.remedy) == ("Main shop", 1, None)
-    assert found.spend in (10, 20)  # of two days, if the account's day is the clock's
+    assert found.spend in (10, 20)  # two days, if the account's date is the clock's
 
 
 def test_a_check_shows_what_is_wrong(books: Books) -> None:

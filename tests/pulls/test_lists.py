@@ -1,4 +1,4 @@
-"""The lists of an account's campaigns and ads are fetched once in a pull, however many reports need them."""
+"""The lists of an account's campaigns and ads are fetched once per pull, however many reports need them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.pulls.snapchat.test_snapchat import SNAPCHAT
 from tests.pulls.staging import TODAY, Pulls
 
 HISTORY = {"pinterest": 89}
-"""Days, where they are not 13 months."""
+"""Days of history, if it isn't 13 months."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A platform that doesn't answer, beside one that does."""
+"""A platform that doesn't answer, next to one that does."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def connect(pulls: Pulls, platform: str, number: int) -> list[int]:
 
 
 def puller(pulls: Pulls, until: Callable[[], bool]) -> Callable[[Database], Awaitable[None]]:
-    """A puller that runs until something has happened."""
+    """Return a puller that runs until a condition is true."""
 
     async def run(database: Database) -> None:
         stopping = asyncio.Event()
@@ -67,7 +67,9 @@ def puller(pulls: Pulls, until: Callable[[], bool]) -> Callable[[Database], Awai
 
 
 def test_it_works(pulls: Pulls) -> None:
-    """More connections than a puller takes at a time wait for a silent platform, all due earlier."""
+    """The connections waiting for the silent platform are due earlier, and more than a puller handles at a
+    time.
+    """
     with (
         FakePlatform(otherwise=Silence()) as silent,
         FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as answering,

@@ -1,4 +1,4 @@
-"""Why spend has changed after a platform corrected a day."""
+"""Why spend changed after a platform corrected a day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY = date(2026, 11, 24)
 
 
 def test_it_works(pulls: Pulls, api: Api) -> None:
-    """The cause names the platform, the campaign and the day, and how much was taken back."""
+    """The cause names the platform, the campaign, the day and the removed amount."""
     books = Books()
     books.spend(DAY, AdPlace("13"), "50.00")
     with FakePlatform(otherwise=PretendMeta(books)) as platform:

@@ -1,4 +1,4 @@
-"""Several accounts of a Space are pulled at once."""
+"""Several accounts of a Space are pulled at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCOUNTS = 5
 
 
 def test_it_works(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their reports are fetched together, but stored one at a time."""
+    """Their reports are fetched concurrently, but stored one at a time."""
     store_rows, stored, running = pull.store_rows, 0, 0
 
     async def store(*given: Any) -> int:

@@ -19,7 +19,7 @@ ACCOUNT = ("--platform", "meta", "--set", "ad_account_id=1234567890")
 
 
 class Terminal:
-    """Commands of a Space, whose output never shows the token."""
+    """Run commands of a Space, and check that their output never shows the token."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self.capsys, self.space_id = capsys, space_id

@@ -1,4 +1,4 @@
-"""A pretend token endpoint: access tokens that replace each other, and refresh tokens that may rotate."""
+"""A fake token endpoint: access tokens that replace each other, and refresh tokens that may rotate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECRETS = {**CLIENT, "refresh_token": "refresh-0"}
 
 
 class PretendTokens:
-    """Issues access-1, access-2 and so on; with `rotates`, also refresh-1, refresh-2."""
+    """Issue access-1, access-2 and so on. With `rotates`, also issue refresh-1, refresh-2."""
 
     def __init__(self, *, basic: bool, rotates: bool = False) -> None:
         self._basic, self._rotates = basic, rotates

@@ -1,4 +1,4 @@
-"""`python -m tests.reference.record`: writes what a new installation answers into the examples."""
+"""`python -m tests.reference.record`: write the answers of a new installation into the examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends the examples of the reference to a new installation, one after the other."""
+"""Send the examples of the reference to a new installation, one after another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.wire import Received
 
 @contextmanager
 def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
-    """A client of a service that has just been set up, with an ad platform that takes all."""
+    """Yield a client of a newly set-up service, whose ad platform accepts everything."""
     data_dir = install(folder / "data")
     with (
         FakePlatform(otherwise=_answer) as meta,
@@ -49,7 +49,7 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
 
 
 def _answer(request: Received) -> Answer:
-    """What Meta answers about events, an ad account and its spend."""
+    """Return Meta's answer about events, an ad account or its spend."""
     path = urlsplit(request.target).path
     if path.endswith("/insights"):
         day = str(datetime.now(UTC).date())
@@ -61,13 +61,13 @@ def _answer(request: Received) -> Answer:
 
 
 JOBS = {"export": "export_id", "import": "import_id"}
-"""Things that are made in the background, and how answers name them; ids of exports are random."""
+"""Background jobs, and the name of their id in answers. Ids of exports are random."""
 Send = Callable[[str, Example], str]
-"""Sends an example by its operation's id, and returns the JSON of the answer."""
+"""Sends an example by its operation's id, and returns the answer's JSON."""
 
 
 def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple[str, str]]:
-    """Every example's operation and what is answered, in order."""
+    """Yield every example's operation and its answer, in order."""
     job_id = ""
     for name, example in EXAMPLES.items():
         if name == "create_trained_model":
@@ -86,7 +86,7 @@ def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple
 
 
 def operations(client: httpx.Client) -> dict[str, tuple[str, str]]:
-    """The method and the path of every operation, by its id."""
+    """Return the method and path of every operation, by id."""
     document = client.get(f"{API}/openapi.json").json()
     return {
         operation["operationId"]: (method, path)
@@ -96,7 +96,7 @@ def operations(client: httpx.Client) -> dict[str, tuple[str, str]]:
 
 
 def plainly(client: httpx.Client) -> Send:
-    """What sends examples as they stand."""
+    """Return a function that sends examples as written."""
     where = operations(client)
 
     def send(name: str, example: Example) -> str:
@@ -112,7 +112,7 @@ def plainly(client: httpx.Client) -> Send:
 
 
 def _sell(client: httpx.Client) -> None:
-    """Report a summer's visits and purchases, as many as training needs."""
+    """Send a summer's visits and purchases, as many as training needs."""
     paths = (("google_ads", "email"), ("facebook_ads", "direct"), ("google_ads",))
     touchpoints: list[dict[str, str]] = []
     events: list[dict[str, str]] = []

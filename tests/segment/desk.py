@@ -1,4 +1,4 @@
-"""Helpers for tests of other protocols: a Space with both kinds of key, and what came of messages."""
+"""Helpers for tests of other protocols: a Space with both kinds of key, and the results of messages."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Desk:
         assert (response.status_code, response.json()) == (200, {"success": True}), response.text
 
     def browse(self, path: str, **message: Any) -> httpx.Response:
-        """Send one message from a page of the site, as the library for browsers does."""
+        """Send one message from a page of the site, like the browser library."""
         return self.post(path, {"writeKey": self.site.key, **message}, self.site.key, PAGE)
 
     def track(self, event: str, user: str = "u1", **properties: Any) -> None:
         self.send("track", userId=user, event=event, properties=properties)
 
     def rows(self, *names: str, table: str = "events") -> list[tuple[Any, ...]]:
-        """Process what waits, and return columns in order of arrival."""
+        """Process the inbox, and return columns in order of arrival."""
         self.stage.process()
         columns = ", ".join(names)
         return self.stage.connection.execute(
@@ -56,11 +56,11 @@ class Desk:
         ).fetchall()
 
     def counted(self) -> list[tuple[str, str, int]]:
-        """What is written of ignored messages."""
+        """Return the stored counts of ignored messages."""
         return self.stage.rows("ignored_names", "name", "reason", "times")
 
     def ignored(self, times: int = 1) -> list[tuple[str, str, int]]:
-        """Ignored messages, once so many are written."""
+        """Wait until `times` ignored messages are stored, and return their counts."""
         wait_until(lambda: sum(counted for *_, counted in self.counted()) >= times)
         return self.counted()
 
@@ -72,11 +72,11 @@ class Desk:
             )
 
     def amounts(self) -> list[str]:
-        """The amounts of orders and refunds, with their cents."""
+        """Return the amounts of orders and refunds, with their cents."""
         return sorted(f"{amount:.2f}" for (amount,) in self.rows("amount"))
 
 
 def ago(seconds: float) -> str:
-    """A time before now, as libraries write it."""
+    """Return a time before now, in the format of the libraries."""
     moment = datetime.fromtimestamp(datetime.now(UTC).timestamp() - seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""The orders that the programs of test_libraries.py send: sending.mjs makes the same."""
+"""The orders that the programs of test_libraries.py send. sending.mjs makes the same orders."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LANDING = "https://shop.example/?utm_source=google&utm_medium=cpc&gclid=g1"
 
 
 def test_it_works(desk: Desk) -> None:
-    """A visitor lands with a campaign, signs up, buys, and gets a part of the money back."""
+    """A visitor arrives from a campaign, signs up, buys, and gets a partial refund."""
     order = {"order_id": "o1", "revenue": 99.9, "currency": "EUR"}
     batch: list[dict[str, Any]] = [
         {"type": "page", "anonymousId": "a1", "context": {"page": {"url": LANDING}}, "timestamp": ago(60)},
@@ -206,8 +206,8 @@ class TestTimes:
             (lambda: {"timestamp": ago(900)}, 900),
             (lambda: {"originalTimestamp": ago(900)}, 900),
             (lambda: {"timestamp": ago(86_400 * 400)}, 86_400 * 400),
-            (lambda: {"timestamp": ago(-3_000), "sentAt": ago(-3_600)}, 600),  # a clock that is an hour fast
-            (lambda: {"timestamp": ago(7_800), "sentAt": ago(7_200)}, 600),  # and one that is two hours slow
+            (lambda: {"timestamp": ago(-3_000), "sentAt": ago(-3_600)}, 600),  # a clock one hour fast
+            (lambda: {"timestamp": ago(7_800), "sentAt": ago(7_200)}, 600),  # a clock two hours slow
             (lambda: {"timestamp": "1970-01-01T00:00:05Z", "sentAt": "1970-01-01T00:01:05Z"}, 60),
             (lambda: {"timestamp": "1970-01-01T00:00:05Z"}, 0),
             (lambda: {"timestamp": ago(-600)}, 0),

@@ -1,4 +1,4 @@
-"""Anyone with a site key can send any names, so only so many are counted."""
+"""Anyone with a site key can send any names, so only a limited number of names is counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from headwater.intake.protocols.ignored import IgnoredNames, IgnoredReason, list
 
 
 def test_it_works(database_url: str, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where counts are full, their names go on being counted and others are dropped until all are written."""
+    """When the counts are full, their names are still counted, and other names are dropped until all counts
+    are stored.
+    """
     monkeypatch.setattr(ignored, "MOST_COUNTS", 4)
 
     async def count() -> dict[str, int]:

@@ -1,5 +1,5 @@
-"""Published libraries send orders and refunds, in the long form while the API is killed: nothing is lost,
-nothing doubled, every amount right to the cent. HEADWATER_SEGMENT_EVENTS sets the number.
+"""Published libraries send orders and refunds. In the long form the API is killed meanwhile: nothing is lost
+or doubled, and every amount is right to the cent. HEADWATER_SEGMENT_EVENTS sets the number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 EVENTS = campaign_size("HEADWATER_SEGMENT_EVENTS", 300, 10_000)
 KILLS_AT = (0.2, 0.5, 0.8) if IS_LONG else ()
-"""Shares of the events that have arrived when the API is killed."""
+"""When to kill the API, as shares of the events that have arrived."""
 HERE = Path(__file__).parent
 SECONDS = 4 * PATIENCE_SECONDS
 HOST = "hw.shop.example"
@@ -71,7 +71,7 @@ def test_it_works(service: Service, library: str, request: pytest.FixtureRequest
 
 
 def test_a_page(service: Service, chromium: Browser, node: Node) -> None:
-    """The library for browsers, with the settings that it loads from here. A page cannot return money."""
+    """The browser library, with the settings that it loads from this server. A page cannot send refunds."""
     account = service.open_account("page")
     page = chromium.new_page()
     page.set_default_timeout(1000 * SECONDS)
@@ -107,7 +107,7 @@ def kill_while_it_arrives(service: Service, account: Account) -> None:
 
 
 def await_receipts(service: Service, account: Account, count: float) -> None:
-    """Wait until so many rows of the account wait or are stored."""
+    """Wait until this many rows of the account are waiting or stored."""
     with service.connect() as connection:
         wait_until(lambda: count_receipts(connection, account.space_id) >= count, SECONDS)
 
@@ -115,7 +115,7 @@ def await_receipts(service: Service, account: Account, count: float) -> None:
 def check_orders(
     service: Service, account: Account, library: str, is_refunded: Callable[[int], bool]
 ) -> None:
-    """Every order and refund is stored once."""
+    """Check that every order and refund is stored once."""
     service.drain()
     with service.connect() as connection:
         rows = connection.execute(

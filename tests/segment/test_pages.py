@@ -1,4 +1,4 @@
-"""The library for browsers, with a site's key: its settings, its origin, and what its claims are worth."""
+"""The browser library with a site's key: its settings, its origin, and how far its data is trusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LANDING = f"{ORIGIN}/?utm_source=google&utm_medium=cpc"
 
 
 def test_it_works(desk: Desk) -> None:
-    """A page is viewed, its visitor identified, and an order reported, which the server then replaces."""
+    """A page is viewed, its visitor identified, and an order sent, which the server's order then replaces."""
     page = desk.browse("p", anonymousId="a1", messageId="m1", properties={"url": LANDING})
     assert page.status_code == 200
     assert page.headers["access-control-allow-origin"] == ORIGIN

@@ -1,4 +1,4 @@
-"""What the Segment endpoints refuse, and how; any JSON gets an answer in words."""
+"""What the Segment endpoints refuse, and how. Any JSON gets a readable answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRACK = {"userId": "u1", "event": "Signed Up"}
 
 
 def test_it_works(desk: Desk) -> None:
-    """A message without a person is refused with its rule, and nothing is stored."""
+    """A message without a person is refused with the rule, and nothing is stored."""
     refused = desk.post("track", {"event": "Signed Up"})
     assert refused.status_code == 400
     assert refused.json() == {

@@ -1,4 +1,4 @@
-"""What people answer when they are asked how they heard of the business, to a source."""
+"""Answers to "how did you hear about us?", mapped to a source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LANGUAGES = 10
 
 
 def labelled() -> dict[str, list[tuple[str, str]]]:
-    """The labelled answers by language, each with its source."""
+    """Return the labelled answers by language, each with its source."""
     found: dict[str, list[tuple[str, str]]] = {}
     for line in ANSWERS.read_text(encoding="utf-8").splitlines():
         source, bar, answer = line.partition("|")

@@ -1,4 +1,4 @@
-"""Public rules of the field as judges of ours: every difference is in a table, with its reason."""
+"""Public classification rules compared with ours: every difference is in a table, with its reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SOURCES = (
 
 
 def ga4(medium: str) -> str:
-    """Google Analytics 4: paid by a pattern or a form of display ads; mail and text by name."""
+    """Google Analytics 4: paid by a pattern or a kind of display ad; e-mail and text messages by name."""
     if re.fullmatch(r".*cp.*|ppc|retargeting|paid.*", medium):
         return "paid"
     if medium in ("display", "banner", "expandable", "interstitial"):
@@ -51,7 +51,7 @@ def ga4(medium: str) -> str:
 
 
 def posthog(medium: str) -> str | None:
-    """PostHog: paid by a short list and a beginning; of other media it says nothing here."""
+    """PostHog: paid by a short list and a prefix. It has no rule for other media here."""
     listed = ("cpc", "cpm", "cpv", "cpa", "ppc", "retargeting")
     return "paid" if medium in listed or medium.startswith("paid") else None
 
@@ -74,7 +74,7 @@ def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | N
         if (other := judge(medium)) is not None and other != ours(medium)
     }  # fmt: skip
     listed = {key: value for key, value in DIFFERENCES.items() if key[0] == judge.__name__}
-    if judge is posthog:  # It says nothing of them.
+    if judge is posthog:  # PostHog has no rules for them.
         assert all(posthog(case) is None and ours(case) == own for (_, case), own in listed.items())
         listed = {}
     assert differing == listed

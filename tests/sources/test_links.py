@@ -1,4 +1,4 @@
-"""Links, and their agreement with the rules: one built for a source is named as that source."""
+"""Built links agree with the rules: a link built for a source is classified as that source."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_link_for_a_source_is_named_as_that_source(
             assert (read.keyword or "") == value
         else:
             assert (getattr(read, f"{level}_id") or getattr(read, f"{level}_name") or "") == value
-    # Building from a link that was built changes nothing.
+    # Building from a finished link changes nothing.
     assert build_link(link, LinkParts(source, *values)) == link
 
 
@@ -138,7 +138,7 @@ def test_hosts_that_report_nothing() -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.platform)
 def test_what_platforms_fill_in_is_read(template: object) -> None:
-    """Each placeholder filled in with a value of its own: names with names, ids with digits."""
+    """Each placeholder is filled in with its own value: names with names, ids with digits."""
     assert template in TEMPLATES
     chosen = next(each for each in TEMPLATES if each is template)
     ids = {"utm_id", "adgroupid", "campaign_id", "adset_id", "ad_id"}

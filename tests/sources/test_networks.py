@@ -1,4 +1,4 @@
-"""Paid networks of a Space's own: what names one on a link, and what does not."""
+"""A Space's own paid networks: what identifies one in a link, and what doesn't."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_every_spelling(stem: str) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        # What is declared wins, and names of one's own are exact.
+        # A declared source wins, and a Space's own names are exact.
         ("utm_source=taboola&utm_medium=cpc&trk_source=google_ads", "google_ads"),
         ("utm_source=google&utm_medium=cpc&trk_source=taboola_ads", "taboola_ads"),
         ("utm_source=our-taboola&utm_medium=cpc", "email"),
-        # The click id of another network came along.
+        # The click id of another network is in the link, too.
         ("utm_source=taboola&utm_medium=cpc&gclid=1", "taboola_ads"),
         ("utm_source=taboola&gclid=1", "google_ads"),
         ("utm_source=tabool&utm_medium=cpc", "paid_other"),

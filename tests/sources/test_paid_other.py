@@ -1,5 +1,5 @@
-"""A paid touch whose network nothing names: a paid referral in lists and journeys, a row of its own
-in reports, and paid for every model that looks at paid touches.
+"""A paid touch of an unknown network: a paid referral in lists and journeys, its own row in reports, and paid
+in every model that looks for paid touches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
 @pytest.fixture(autouse=True)
 def journey(stage: Stage) -> int:
-    """A purchase after three touches: paid for with nobody knows whom, a partner's, a mail's."""
+    """A purchase after three touches: a paid touch of an unknown network, a partner's, an e-mail's."""
     contact = stage.contact()
     for days, source in ((3, "paid_other"), (2, "referral"), (1, "email")):
         stage.touchpoint(contact, source, occurred_at=NOON - timedelta(days=days))

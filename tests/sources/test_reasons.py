@@ -1,4 +1,4 @@
-"""Rules in words, with what decided, and what was looked at for a direct visit."""
+"""Rules in words, with the deciding value, and what was checked for a direct visit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stored touch would be if it came today, by a Space's own names of sources."""
+"""How a stored touch would be classified today, with a Space's own source names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ links = st.lists(st.sampled_from(QUERIES), max_size=6).map(lambda some: f"{PAGE}
 
 
 def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTouch | None:
-    """A page view as the pipeline classifies it; None where nothing makes a touch."""
+    """Return a page view as the pipeline classifies it, or None if it makes no touch."""
     classified = explain(Landing(url, referrer and f"https://{referrer}/"), SHIPPED, names)
     outcome = classified.outcome
     if not isinstance(outcome, Source):
@@ -41,7 +41,7 @@ def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTou
 
 
 def event_of(url: str, declared: SourceParameters, names: SourceNames) -> ClassifiedTouch:
-    """An event's touch, likewise."""
+    """Return an event's touch as the pipeline classifies it."""
     source, rule = resolve(declared, url, names)
     return ClassifiedTouch(
         kind=TouchKind.EVENT, url=url, referrer_host=None, source=source, rule=rule,
@@ -83,7 +83,7 @@ def test_an_event_is_what_a_new_one_would_be(
 ) -> None:
     before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
     stored = event_of(url, declared, before)
-    # What an event's own trk_type said is not kept: it is known where the rule was one of these.
+    # An event's own trk_type isn't kept. It is only known if the rule was one of these.
     assume(declared.type is None or stored.rule in PAID_RULES | DECLARED or before is after)
     assert classify_anew(stored, SHIPPED, after) == event_of(url, declared, after)
 

@@ -1,4 +1,4 @@
-"""Where visits come from: a table of cases, every listed source and every rule among them."""
+"""Where visits come from: a table of cases that includes every listed source and every rule."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_source_is_reached() -> None:
 
 
 def test_every_rule_and_reason_is_reached() -> None:
-    # Only events fall back or have a type, and only a Space adds names and hosts of its own.
+    # Only events fall back or have a type, and only a Space adds its own names and hosts.
     others = {"fallback", "excluded_host", "own_utm_source", "own_utm_source_paid", "paid_type"}
     others |= {"own_network", "own_network_paid", "declared_network", "declared_network_paid"}
     reached = {case[1] for case in CASES} | others

@@ -1,4 +1,4 @@
-"""The data files: well formed, of known origin, and the refreshed one as its script writes it."""
+"""The data files: well formed, of known origin, and equal to the output of their script."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ Unlisted:
 
 
 def write_upstream(folder: Path) -> None:
-    """A small checkout of the upstream repository, with every name that the script asks for."""
+    """Write a small checkout of the upstream repository, with every name that the script needs."""
     engines = ["Bing", "Brave", "DuckDuckGo", "Google", "Google Images", "Google News",
                "Google Scholar", "Google Custom Search", "Google Video", "Yahoo!", "Yahoo! Images",
                "Yahoo! Japan", "Yahoo! Japan Images", "Yahoo! Japan Videos"]  # fmt: skip

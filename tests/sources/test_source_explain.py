@@ -1,4 +1,4 @@
-"""What a URL tells besides its source, the ad and the click ids, and the command that shows it."""
+"""What a URL contains besides its source (the ad and the click ids), and the command that shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Space's own names of sources: what its links call a source in utm_source."""
+"""A Space's own source names: what its links call a source in utm_source."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_it_works() -> None:
     [
         ("utm_source=%20FB-Paid%20", ("facebook_ads", "own_utm_source")),
         ("utm_source=g+brand&utm_medium=organic", ("google_ads", "own_utm_source")),
-        # A name of one's own is exact, and wins over those that ship.
+        # A Space's own name is exact, and wins over predefined names.
         ("utm_source=fb", ("facebook_ads", "own_utm_source")),
         ("utm_source=letter.may&utm_medium=sms", ("email", "own_utm_source")),
         ("utm_source=fb-paid&fbclid=1", ("facebook_ads", "own_utm_source")),
-        # What is known already stays as it is.
+        # Predefined names keep their meaning.
         ("utm_source=klaviyo", ("email", "utm_source")),
         ("utm_source=fb-paid&trk_source=sms", ("sms", "trk_source")),
-        # A click id counts as with any known name: not where the name is another network's.
+        # A click id counts as with any known name, unless the name belongs to another network.
         ("utm_source=g+brand&gclid=1", ("google_ads", "gclid")),
         ("utm_source=letter.may&gclid=1", ("email", "own_utm_source")),
     ],

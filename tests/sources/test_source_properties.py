@@ -1,4 +1,6 @@
-"""Classification over any input: total, blind to noise, deaf to lookalikes, linear in time."""
+"""Properties of classification for any input: it always gives a result, ignores noise and lookalikes, and
+needs linear time.
+"""
 
 from __future__ import annotations
 
@@ -127,4 +129,4 @@ def test_letters_that_look_alike_never_match() -> None:
 def test_long_input_takes_linear_time(text: str) -> None:
     begun = time.thread_time()
     explain(Landing(text, text, SourceParameters(text, text, text)))
-    assert time.thread_time() - begun < 10  # quadratic would be minutes
+    assert time.thread_time() - begun < 10  # quadratic time would take minutes

@@ -1,4 +1,4 @@
-"""Sources: each rule by example, and the data files held to the catalogue."""
+"""Source rules by example, and data files that match the catalogue."""
 
 from __future__ import annotations
 

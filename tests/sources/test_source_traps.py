@@ -1,4 +1,4 @@
-"""Traps that other trackers fell into, each by its name."""
+"""Mistakes that other trackers made, one test each."""
 
 from __future__ import annotations
 

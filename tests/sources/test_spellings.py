@@ -1,4 +1,4 @@
-"""Spellings of networks' ads, of e-mail and of media that only ads have."""
+"""Spellings of ad networks, of e-mail, and of media that only ads use."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_second_question_mark_makes_no_campaign_of_every_click() -> None:
 
 @pytest.mark.parametrize("mark", sorted(CLICK_IDS))
 def test_a_campaign_that_a_sender_took_from_such_a_link(mark: str) -> None:
-    """A shop's or an app's own code has split the link at ampersands alone."""
+    """A shop's or app's own code splits the link only at ampersands."""
     for campaign in (f"spring?{mark}=IwAR1_x", f"spring?{mark.upper()}=1?x=2"):
         event = AcceptedEvent(
             event_name="purchase",

@@ -1,4 +1,4 @@
-"""The application that trusts providers on this machine."""
+"""The application with identity providers on this machine."""
 
 from __future__ import annotations
 

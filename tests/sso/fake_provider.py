@@ -1,4 +1,4 @@
-"""A provider of identities that can lie in every way, and a browser that signs in through it."""
+"""An identity provider that can lie in every way, and a browser that logs in through it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECRET = "the client's: secret%"
 
 @cache
 def signing_key(name: str = "first") -> RSAKey:
-    """A key of the tests' own, made once."""
+    """Return a key made only for the tests. It is cached."""
     return RSAKey.generate_key(2048, {"kid": name, "use": "sig", "alg": "RS256"})
 
 
@@ -51,17 +51,17 @@ class FakeProvider:
     account: dict[str, Any] = field(default_factory=dict[str, Any])
     """Claims of the person who logs in."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Members of the discovery document that differ."""
+    """Changed members of the discovery document."""
     claims: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Claims of the ID token that differ; None leaves one out."""
+    """Changed claims of the ID token; None leaves one out."""
     header: dict[str, Any] = field(default_factory=dict[str, Any])
     userinfo: dict[str, Any] | None = None
     steps: dict[str, Reaction] = field(default_factory=dict[str, Reaction])
-    """What is done at a path in place of the answer."""
+    """Replaces the answer of a path."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """The authorization request of each code."""
     id_token: str | None = None
-    """Sent in place of a token that is made."""
+    """Sent instead of a generated token."""
     calls: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class FakeProvider:
         }  # fmt: skip
 
     def _exchange(self, request: Received) -> Answer:
-        """Check the request as a good provider does."""
+        """Check the request like an honest provider."""
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
         asked = self.codes.pop(form.get("code", ""), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
@@ -144,7 +144,7 @@ class FakeProviders:
 
 @dataclass
 class Desk:
-    """The application with providers, and browsers that sign in."""
+    """The application with providers, and browsers that log in."""
 
     running: Running
     accounts: Accounts
@@ -160,7 +160,7 @@ class Desk:
         return browser
 
     def console(self) -> Browser:
-        """A browser that fills in the console's forms."""
+        """Return a browser that submits the console's forms."""
         browser = Browser(self.running.base_url)
         self.browsers.append(browser.client)
         return browser
@@ -174,20 +174,20 @@ class Desk:
         return provider
 
     def make(self, fake: dict[str, Any] | None = None, **settings: Any) -> FakeProvider:
-        """A trusted provider."""
+        """Make a trusted provider."""
         provider = self.providers.make(**(fake or {}))
         self.trust(provider, **settings)
         return provider
 
     def begin(self, browser: httpx.Client, fake: FakeProvider, next_path: str = "/console") -> dict[str, str]:
-        """Go to the provider; returns its request."""
+        """Go to the provider, and return the authorization request."""
         sent = browser.get(f"/login/sso/{fake.name}", params={"next": next_path})
         assert sent.status_code == 303, sent.text
         assert sent.headers["location"].startswith(f"{fake.issuer}/auth?")
         return parameters(sent.headers["location"])
 
     def answer(self, fake: FakeProvider, asked: dict[str, str]) -> dict[str, str]:
-        """The provider's answer to a request."""
+        """Return the provider's answer to a request."""
         code = secrets.token_urlsafe(16)
         fake.codes[code] = asked
         return {"code": code, "state": asked["state"], "iss": fake.issuer}

@@ -1,4 +1,4 @@
-"""Providers, and strangers, that lie: each is refused with its reason, and a page that says what to do."""
+"""Providers and strangers that lie: each is refused with its reason, on a page that says what to do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 def refused(response: httpx.Response, reason: SsoReason) -> None:
-    """The page of a refusal: in words, and nobody is logged in."""
+    """Check that the refusal is a readable page and that no user is logged in."""
     assert f"<code>{reason}</code>" in response.text, response.text
     assert response.status_code == (503 if reason is SsoReason.PROVIDER_UNREACHABLE else 403)
     refusal = SsoRefused(reason)
@@ -140,7 +140,7 @@ FORGERIES: dict[str, Callable[[FakeProvider, dict[str, Any]], str]] = {
 
 
 def sign_by_hand(secret: bytes, claims: dict[str, Any]) -> str:
-    """HS256, with any secret."""
+    """Sign claims with HS256 and any secret."""
     parts = [b'{"alg":"HS256","kid":"first"}', msgspec.json.encode(claims)]
     text = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
     signature = base64.urlsafe_b64encode(hmac.digest(secret, text, "sha256")).rstrip(b"=")
@@ -148,7 +148,7 @@ def sign_by_hand(secret: bytes, claims: dict[str, Any]) -> str:
 
 
 def forged(fake: FakeProvider, nonce: str, how: str) -> str:
-    """A token that the provider never signed."""
+    """Return a token that the provider never signed."""
     make = FORGERIES.get(how)
     return make(fake, fake.make_claims(nonce)) if make else how
 
@@ -189,7 +189,7 @@ def test_an_answer_counts_once(desk: Desk) -> None:
     refused(desk.come_back(browser, fake, answer), SsoReason.NOT_STARTED_HERE)
     thief = desk.browser()
     thief.cookies.set("headwater_sso", cookie)
-    fake.codes[answer["code"]] = {}  # even if the provider accepted the code again
+    fake.codes[answer["code"]] = {}  # even if the provider accepts the code again
     refused(desk.come_back(thief, fake, answer), SsoReason.USED_BEFORE)
 
 
@@ -398,5 +398,5 @@ def test_logouts_that_are_refused(desk: Desk) -> None:
     assert report(token) == 200
     assert browser.get("/console/account").status_code == 303
     desk.sign_in(fake, browser)
-    assert report(token) == 400  # a copy ends nothing
+    assert report(token) == 400  # a replayed token ends no session
     assert browser.get("/console/account").status_code == 200

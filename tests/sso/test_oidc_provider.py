@@ -1,4 +1,4 @@
-"""A certified provider, with people who use its pages and ours."""
+"""A certified provider, with users of its pages and ours."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def certified(node: Node, signing: Running, database_url: str) -> Iterator[Certi
 
 @dataclass
 class Colleague:
-    """Somebody with a browser and an account at the provider."""
+    """A user with a browser and an account at the provider."""
 
     browser: httpx.Client
     name: str
@@ -112,7 +112,7 @@ class Colleague:
 
 @pytest.fixture
 def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], Colleague]]:
-    """Makes people, each with a browser and an account at the provider."""
+    """A function that makes users with a browser and an account at the provider."""
     made: list[Colleague] = []
 
     def make() -> Colleague:
@@ -131,7 +131,7 @@ def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], C
 
 @pytest.fixture
 def rules(certified: Certified, database_url: str) -> Callable[..., None]:
-    """Sets the roles that the provider's users get."""
+    """A function that sets the roles of the provider's users."""
 
     def put(*rules: RoleRule) -> None:
         settings = ProviderSettings("Corp ID", ("corp.example",), rules=rules, scopes=("groups",))
@@ -159,7 +159,7 @@ def test_it_works(
     connection: psycopg.Connection,
     space_id: int,
 ) -> None:
-    """Sign in for the first time, get a role by group, sign in again after a rotation of keys, log out."""
+    """Log in for the first time, get a role by group, log in again after a key rotation, and log out."""
     rules(RoleRule(space_id, Role.VIEWER), RoleRule(space_id, Role.ADMIN, "marketing"))
     person = colleague()
     certified.account(person.name, groups=["marketing", "other"])
@@ -174,7 +174,7 @@ def test_it_works(
     assert person.open("/console/account").url.path == "/login"
     certified.tell({"rotate": True})
     certified.account(person.name, groups=[])
-    page = person.sign_in(f"/console/spaces/{space_id}/members")  # the provider still knows them
+    page = person.sign_in(f"/console/spaces/{space_id}/members")  # the provider still remembers the user
     assert page.url.path == f"/console/spaces/{space_id}/members"
     assert role_of(connection, space_id, person) == "viewer"
     count = connection.execute(
@@ -188,13 +188,13 @@ def test_it_works(
     page = person.submit(page, form, logout="yes")
     assert str(page.url) == f"{person.base_url}/login"
     login = person.follow(person.open("/login"), certified.provider.path)
-    assert str(login.url).startswith(f"{certified.issuer}/interaction/")  # it asks who they are
+    assert str(login.url).startswith(f"{certified.issuer}/interaction/")  # it asks for a login again
 
 
 def test_the_provider_ends_the_session(
     colleague: Callable[[], Colleague], certified: Certified, connection: psycopg.Connection
 ) -> None:
-    """Logged out at the provider, by another application."""
+    """The user is logged out at the provider, by another application."""
     person = colleague()
     person.sign_in()
     page = person.browser.get(f"{certified.issuer}/session/end")
@@ -217,7 +217,7 @@ def test_a_person_who_says_no(colleague: Callable[[], Colleague], certified: Cer
 
 
 def test_another_account(colleague: Callable[[], Colleague], certified: Certified) -> None:
-    """A refused account leads to a choice of another one, at the provider."""
+    """After a refusal, the user can choose another account at the provider."""
     person = colleague()
     certified.account(person.name, email_verified=False)
     page = person.sign_in()

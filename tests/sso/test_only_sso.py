@@ -1,4 +1,4 @@
-"""An installation where only one owner still has a password, and the commands that lead there."""
+"""An installation where only one owner still has a password, and the commands for setting this up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.commands import run_command
 
 
 class Terminal:
-    """The operator's."""
+    """The operator's commands."""
 
     def __init__(self, url: str) -> None:
         self._variables = {
@@ -61,7 +61,7 @@ def chief(desk: Desk, space_id: int) -> User:
 def required(
     desk: Desk, terminal: Terminal, chief: User, connection: psycopg.Connection
 ) -> Iterator[FakeProvider]:
-    """The only way in, besides the chief's password."""
+    """The only way to log in, apart from the chief's password."""
     fake = desk.make()
     terminal.run("require", "--email", chief.email)
     yield fake
@@ -95,7 +95,7 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     assert changed == {**added, "title": "Acme ID", "require": "name=Ada"}
     asked = desk.begin(desk.browser(), fake)
     assert asked["scope"] == "openid email profile groups"
-    assert desk.sign_in(fake).status_code == 303  # with the secret that stayed
+    assert desk.sign_in(fake).status_code == 303  # with the unchanged secret
     rows = terminal.run("list")
     assert {"passwords": "all", **changed} in rows
     email = fake.account["email"]
@@ -104,7 +104,7 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     browser = desk.browser()
     assert desk.sign_in(fake, browser).status_code == 303
     terminal.run("remove", fake.name)
-    assert browser.get("/console/account").status_code == 303  # its sessions are over
+    assert browser.get("/console/account").status_code == 303  # the removed provider's sessions have ended
     assert browser.get(f"/login/sso/{fake.name}").status_code == 404
 
 
@@ -178,7 +178,7 @@ def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space
 
 
 def test_no_password_is_chosen_elsewhere(desk: Desk, required: FakeProvider, space_id: int) -> None:
-    """Neither by an invitation nor on the account's page."""
+    """Passwords can't be set by an invitation or on the account page."""
     link, _ = desk.accounts.run(lambda c: invite(c, space_id, f"new@{DOMAIN}", Role.ADMIN, None))
     browser = desk.browser()
     sent = browser.get(link)

@@ -1,4 +1,4 @@
-"""Who becomes which user, and with which roles."""
+"""The user and roles that each person gets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def role_of(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -
 
 
 def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callable[..., int]) -> None:
-    """The role of a group follows at each login; one for new users is given once."""
+    """A group's role is updated at each login. A role for new users is given once."""
     led, given = make_space(), make_space()
     rules = (
         RoleRule(led, Role.ADMIN, "ads"),
@@ -42,7 +42,7 @@ def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callab
     for groups, role in ((["ads"], "admin"), (["ads", "chiefs"], "owner"), ("ads", "owner"), ([], "owner")):
         fake.account["groups"] = groups
         assert desk.sign_in(fake).status_code == 303
-        assert role_of(connection, led, fake) == role  # the last owner stays one
+        assert role_of(connection, led, fake) == role  # the last owner keeps the role
         assert role_of(connection, given, fake) == "viewer"
     other = desk.accounts.member(led)
     for groups, role in ((["ads"], "admin"), (None, None), ([7, None, "ads"], "admin"), ({"ads": 1}, None)):
@@ -51,11 +51,11 @@ def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callab
         assert role_of(connection, led, fake) == role
     connection.execute("DELETE FROM memberships WHERE space_id = %s AND user_id <> %s", (given, other.id))
     desk.sign_in(fake)
-    assert role_of(connection, given, fake) is None  # who was removed by hand stays out
+    assert role_of(connection, given, fake) is None  # a user removed by hand is not added again
 
 
 def test_roles_of_rules() -> None:
-    """The highest role that applies, by trying every combination."""
+    """The highest role that applies, for every combination of rules."""
     for groups, *roles in product(((), ("a",), ("b",), ("a", "b")), Role, Role, (*Role, None)):
         a, b, everybody = roles
         assert a is not None
@@ -71,7 +71,9 @@ def test_roles_of_rules() -> None:
 
 
 def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, space_id: int) -> None:
-    """By their verified address, once; later by the account, whatever its address has become."""
+    """They are linked once, by verified address. Later logins use the account, even if its address has
+    changed.
+    """
     user = desk.accounts.user(f"linked-{space_id}@{DOMAIN}", "Grace")
     desk.accounts.run(lambda c: add_member(c, space_id, user.id, Role.VIEWER))
     fake = desk.make(rules=(RoleRule(space_id, Role.ADMIN),))
@@ -81,7 +83,7 @@ def test_existing_users_are_linked(desk: Desk, connection: psycopg.Connection, s
     page = browser.get("/console/account").text
     assert "Grace" in page
     assert "Change password" in page  # which still works
-    assert role_of(connection, space_id, fake) == "viewer"  # they are no new user
+    assert role_of(connection, space_id, fake) == "viewer"  # they are not new users
     fake.account["email"] = f"renamed-{space_id}@{DOMAIN}"
     desk.sign_in(fake, browser)
     assert user.email in browser.get("/console/account").text
@@ -123,7 +125,7 @@ def test_required_claims(desk: Desk, claims: dict[str, object], *, admitted: boo
 
 
 def test_another_claim_verifies_the_address(desk: Desk) -> None:
-    """As of Microsoft Entra ID, which has no `email_verified`."""
+    """Like Microsoft Entra ID, which has no `email_verified`."""
     fake = desk.make({"claims": {"email_verified": None, "xms_edov": 1}}, verified_claim="xms_edov")
     assert desk.sign_in(fake).status_code == 303
     fake.claims["xms_edov"] = 0

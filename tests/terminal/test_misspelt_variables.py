@@ -1,4 +1,4 @@
-"""A HEADWATER_ variable that is nearly a setting is named, before anything is done with others."""
+"""A HEADWATER_ variable that is almost a setting is reported, before any setting is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.cli import main
 
 
 def misspelt(name: str) -> list[str]:
-    """The name with one letter too few, and with two swapped."""
+    """Return the name with one letter missing, and with two swapped."""
     middle = len(name) // 2
     swapped = name[:middle] + name[middle + 1] + name[middle] + name[middle + 2 :]
     return [word for word in (name[:-1], swapped) if word not in READERS]

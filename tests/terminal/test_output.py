@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, aligned text for people, and nothing that drives their
+"""The output of commands: JSON for programs, aligned text for people, and no control sequences for their
 terminal.
 """
 

@@ -1,4 +1,4 @@
-"""Values of options, beyond their type."""
+"""Values of options that need more than the right type."""
 
 from __future__ import annotations
 

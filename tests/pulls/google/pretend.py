@@ -1,4 +1,4 @@
-"""A pretend Google Ads: `search` on one customer, in pages, and Google's token endpoint."""
+"""A fake Google Ads: `search` on one customer, in pages, and Google's token endpoint."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXPIRED = error(401, "authenticationError", "OAUTH_TOKEN_EXPIRED")
 
 
 class PretendGoogle:
-    """Issues a token for the refresh token; `expire_tokens` ends those that were issued."""
+    """Issue a token for the refresh token. `expire_tokens` invalidates the issued tokens."""
 
     def __init__(self, books: Books, page_size: int = 10_000) -> None:
         self.books, self.page_size = books, page_size
@@ -69,7 +69,7 @@ class PretendGoogle:
         rows = self.rows(body["query"])
         start = int(body.get("pageToken", "0"))
         page: dict[str, Any] = {"fieldMask": "customer.id", "requestId": "WF0kx"}
-        if start < len(rows):  # an empty list is left out
+        if start < len(rows):  # Google omits an empty list
             page["results"] = rows[start : start + self.page_size]
         if start + self.page_size < len(rows):
             page["nextPageToken"] = str(start + self.page_size)

@@ -1,6 +1,6 @@
-"""Google's own library reads our queries' answers, and takes our queries, as we do.
+"""Google's own library accepts our queries, and reads their answers like our code.
 
-Its transport is gRPC, so its messages are compared, not its requests.
+Its transport is gRPC, so messages are compared instead of requests.
 """
 
 from __future__ import annotations

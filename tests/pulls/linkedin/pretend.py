@@ -1,4 +1,4 @@
-"""A pretend LinkedIn: the account, analytics of one level without pages, and lists of names in pages."""
+"""A fake LinkedIn: the account, analytics of one level without pages, and lists of names in pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PretendLinkedIn:
         return Answer(body={"access_token": self.tokens[-1], "expires_in": 5_184_000})
 
     def _analytics(self, target: str) -> list[dict[str, Any]]:
-        # Restli's notation is not escaped, only the colons of the account.
+        # Only the colons of the account are escaped, not Restli's own notation.
         assert f"accounts=List(urn%3Ali%3AsponsoredAccount%3A{self.books.account})" in target
         first, last = (date(*map(int, day)) for day in _DAYS.findall(target))
         if "pivot=CREATIVE&" in target:

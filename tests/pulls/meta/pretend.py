@@ -1,4 +1,4 @@
-"""A pretend Meta: insights of one ad account, in pages, as its Marketing API documents them."""
+"""A fake Meta: insights of one ad account, in pages, as documented for its Marketing API."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Our requests and those of Meta's official Python client mean the same. Only ours keep the token out of the
-address.
+"""Our requests mean the same as requests of Meta's official Python client. Only ours keep the token out of
+the URL.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAMES = {
 
 
 def _call(platform: FakePlatform) -> None:
-    """Ask for the account and for the last days of both levels with the official client."""
+    """Request the account and the last days of both levels with the official client."""
     session = import_module("facebook_business.session").FacebookSession(access_token=TOKEN)
     session.GRAPH = platform.url
     account = import_module("facebook_business.adobjects.adaccount").AdAccount(
@@ -54,7 +54,7 @@ def test_the_requests_mean_the_same(pulls: Pulls) -> None:
 
     def answer(request: Received) -> Answer:
         assert f"access_token={TOKEN}" in request.target
-        target = request.target.replace("/?", "?")  # the client ends some paths with a slash
+        target = request.target.replace("/?", "?")  # the client adds a slash to some paths
         return pretend(replace(request, target=target, headers={"authorization": f"Bearer {TOKEN}"}))
 
     with FakePlatform(otherwise=pretend) as ours, FakePlatform(otherwise=answer) as theirs:

@@ -1,4 +1,4 @@
-"""A pretend Microsoft Advertising: prepared reports as archives, the account, and tokens that rotate."""
+"""A fake Microsoft Advertising: reports prepared as archives, the account, and tokens that rotate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pack(text: bytes) -> bytes:
 
 
 class PretendMicrosoft:
-    """Each refresh token works once, and comes with the next. A report is ready at the second poll."""
+    """Each refresh token works once, and is returned with the next. A report is ready at the second poll."""
 
     def __init__(self, books: Books) -> None:
         self.books = books

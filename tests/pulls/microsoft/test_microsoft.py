@@ -117,7 +117,7 @@ def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -
 
 
 def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:
-    """Pull when one address has this answer."""
+    """Pull while requests to one path get this answer. Return the connection's state."""
     pretend = PretendMicrosoft(fill(Books(), TODAY, days=3))
     with checks.served(
         pulls, MICROSOFT, lambda request: answer if request.target.startswith(path) else pretend(request)

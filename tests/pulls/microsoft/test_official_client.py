@@ -1,4 +1,4 @@
-"""The values of our report requests are those that Microsoft's own library declares."""
+"""The values in our report requests are those that Microsoft's own library declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pretend OpenAI: insights of one ad account in pages, as its Ads API documents them."""
+"""A fake OpenAI: insights of one ad account in pages, as documented for its Ads API."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PretendOpenAI:
     def __init__(self, books: Books, *, today: date | None = None) -> None:
         self.books, self.today = books, today
         self.is_prefixed = False
-        """Whether metrics have their level before them."""
+        """True if the names of metrics have their level as a prefix."""
         self.unit = 1
-        """Parts of a unit of the currency that amounts are in."""
+        """Amounts are given in this fraction of a unit of the currency."""
 
     def __call__(self, request: Received) -> Answer:
         parts = urlsplit(request.target)

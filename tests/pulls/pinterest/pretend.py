@@ -1,4 +1,4 @@
-"""A pretend Pinterest: lists with bookmarks, and analytics as lists without an object around them."""
+"""A fake Pinterest: lists with bookmarks, and analytics as bare lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PretendPinterest:
         self.tokens = PretendTokens(basic=True, rotates=rotates)
         self.archived = {"12"}
         self.oldest = date.min
-        """The first day that is still reported."""
+        """The first day that can still be reported."""
 
     def __call__(self, request: Received) -> Answer:
         parts = urlsplit(request.target)

@@ -1,4 +1,4 @@
-"""Our requests and those of Pinterest's official Python client mean the same."""
+"""Our requests mean the same as requests of Pinterest's official Python client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ client: Any = pytest.importorskip(
 
 
 def _call(platform: FakePlatform) -> None:
-    """Ask for a token, the account, and the last days of both levels with the official client."""
+    """Request a token, the account, and the last days of both levels with the official client."""
     host, loose = f"{platform.url}/v5", {"_check_return_type": False}
     refresh = import_module("pinterest.utils.refresh_access_token").get_new_access_token
     token = refresh(CLIENT["client_id"], CLIENT["client_secret"], "refresh-0", host)

@@ -59,7 +59,7 @@ def test_history_that_continues_when_its_first_days_are_gone(pulls: Pulls) -> No
     books = fill(Books(), TODAY, days=100)
     pretend = PretendPinterest(books)
     pretend.oldest = TODAY - timedelta(days=89)
-    # The account, the last days with both lists, and one part of the history are answered.
+    # The account, the last days with both lists, and one chunk of the history succeed.
     outage = interrupt(pretend, error(500, 0, "Internal error"), after=7)
     with served(pulls, PINTEREST, outage):
         connection = PINTEREST.connect(pulls)
@@ -88,7 +88,7 @@ def test_a_refresh_token_that_is_replaced(pulls: Pulls) -> None:
         connection = PINTEREST.connect(pulls)
         pulls.pull()
         books.spend(TODAY, AdPlace("11", "111", "1111"), "99.99")
-        # Another process, which knows only what is stored.
+        # Another process, which only has what is stored.
         pulls.pull_later(connection, hours=6)
     assert pulls.state(connection).fault is None
     check_books(pulls, books)

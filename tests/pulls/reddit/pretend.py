@@ -1,4 +1,4 @@
-"""A pretend Reddit: reports by day in pages, with times in UTC or in the account's zone."""
+"""A fake Reddit: reports by day in pages, with times in UTC or in the account's zone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PretendReddit:
     def __init__(self, books: Books, *, has_local_times: bool = False) -> None:
         self.books = books
         self.has_local_times = has_local_times
-        """Whether a report's times are read in its time zone."""
+        """True if a report's times are in its time zone."""
         self.tokens = PretendTokens(basic=True)
 
     def __call__(self, request: Received) -> Answer:
@@ -75,7 +75,7 @@ class PretendReddit:
         return self._page({"metrics": items[start : start + PAGE]}, "/reports", start, PAGE, len(items))
 
     def _share(self, day: date, starts: datetime, ends: datetime) -> int:
-        """The hours of a day that are in a report's times."""
+        """Return the share of a day that is within a report's times."""
         zone = ZoneInfo(self.books.timezone)
         if self.has_local_times:
             starts, ends = starts.replace(tzinfo=zone), ends.replace(tzinfo=zone)

@@ -1,4 +1,4 @@
-"""A pretend Snap: statistics of one ad account by day, and lists in pages with links to the next one."""
+"""A fake Snap: statistics of one ad account by day, and lists in pages with links to the next page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pretend TikTok: reports of one advertiser in pages, always with HTTP 200."""
+"""A fake TikTok: reports of one advertiser in pages, always with HTTP 200."""
 
 from __future__ import annotations
 

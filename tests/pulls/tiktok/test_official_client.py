@@ -1,4 +1,4 @@
-"""Our requests and those of TikTok's official Python client mean the same."""
+"""Our requests mean the same as requests of TikTok's official Python client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ client: Any = pytest.importorskip(
 
 
 def _call(platform: FakePlatform) -> None:
-    """Ask for the account and for the last days of both levels with the official client."""
+    """Request the account and the last days of both levels with the official client."""
     configuration = client.Configuration()
     configuration.host = platform.url
     api = client.ApiClient(configuration)

@@ -114,7 +114,7 @@ def test_rows_that_move_between_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPa
     def answer(request: Received) -> Answer:
         given = pretend(request)
         if is_moving and "&page=2" in request.target:
-            # A row went to the first page, and one of that page came to this one.
+            # A row was added to the first page, so one of its rows moved to this page.
             former = pretend(replace(request, target=request.target.replace("&page=2", "&page=1")))
             given.body["data"]["list"][0] = former.body["data"]["list"][-1]
         return given
