@@ -1,4 +1,4 @@
-"""Freed memory is used again without requests to the operating system."""
+"""Memory that was freed is used again, without the system's help."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ thread.start()
 thread.join()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
-"""A process that makes and drops arrays like a report, and prints the number of page faults."""
+"""A process that makes and drops arrays as reports do, and prints how many pages were made."""
 
 
 def count_pages(how: str) -> int:

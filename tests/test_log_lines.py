@@ -1,4 +1,4 @@
-"""Log lines: text for people if standard error is a terminal, and JSON otherwise."""
+"""Lines of the log: text for people where standard error is a terminal, JSON where it is not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ warnings.warn("an old name", DeprecationWarning, stacklevel=1)
 
 
 def logged(program: str, *arguments: str, **variables: str) -> str:
-    """Return what a program logs on a terminal with colours."""
+    """What a program writes at a terminal that knows colours."""
     look = {"TERM": "xterm-256color", "NO_COLOR": ""} | variables
     return at_terminal("-c", program, *arguments, **look)
 

@@ -1,4 +1,4 @@
-"""Masking of text from other systems: what is kept."""
+"""What is kept of a text from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Other accounts of the machine can't read any of Headwater's files, with any umask, even if an earlier
-version had allowed it.
+"""Other accounts of the machine can read nothing that Headwater keeps, whatever umask it is
+started with, also where an earlier version had let them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mode(path: Path) -> int:
 
 
 def open_to_others(folder: Path) -> list[Path]:
-    """Return the files that other accounts could read, write or enter if the parent directory allowed it."""
+    """What others may read, write or enter, were it not for the directory above."""
     return [each for each in (folder, *folder.rglob("*")) if is_open(each)]
 
 
@@ -144,7 +144,7 @@ def test_missing_directories_above(tmp_path: Path) -> None:
 
 @pytest.fixture
 def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
-    """A cluster whose socket must be in another directory."""
+    """A cluster whose socket has to lie elsewhere."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
@@ -153,7 +153,7 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
 
 @pytest.fixture
 def runtime() -> Iterator[Path]:
-    """A directory whose path is as short as a real one's."""
+    """A directory with a path as short as that of a real one."""
     with TemporaryDirectory(dir="/tmp") as directory:
         yield Path(directory)
 
@@ -164,7 +164,7 @@ def test_a_socket_elsewhere(far: Embedded, runtime: Path, monkeypatch: pytest.Mo
     assert server.sockets.parent == runtime
     server.start(tied=True)
     try:
-        monkeypatch.delenv("XDG_RUNTIME_DIR")  # like a command in another session
+        monkeypatch.delenv("XDG_RUNTIME_DIR")  # as for a command in another session
         assert Embedded(far.root).sockets.parent == far.sockets.parent
         with psycopg.connect(Embedded(far.root).url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -217,7 +217,7 @@ def test_a_socket_directory_of_somebody_else(far: Embedded) -> None:
 
 
 class Impostor:
-    """A PostgreSQL that requests the password in clear."""
+    """A PostgreSQL that asks for the password in clear."""
 
     def __init__(self, folder: Path) -> None:
         self.received = b""
@@ -231,7 +231,7 @@ class Impostor:
         client, _ = self._socket.accept()
         with client:
             client.settimeout(PATIENCE_SECONDS)
-            client.recv(4096)  # the user and database of the connection
+            client.recv(4096)  # who connects to which database
             client.sendall(b"R" + (8).to_bytes(4, "big") + (3).to_bytes(4, "big"))
             self.received = client.recv(4096)
 

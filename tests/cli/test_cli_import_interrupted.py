@@ -29,7 +29,7 @@ def _database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Interruption(Exception):
-    """Raised to interrupt an import."""
+    """Raised in the middle of an import to interrupt it."""
 
 
 @settings(

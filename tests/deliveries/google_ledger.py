@@ -139,7 +139,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(sending: Sending, google: GoogleLedger) -> Shop:  # noqa: ARG001 - it answers the shop
+def shop(sending: Sending, google: GoogleLedger) -> Shop:  # noqa: ARG001 - the shop sends to it
     return Shop(sending, sending.destination(settings=SETTINGS, event_names=NAMES))
 
 

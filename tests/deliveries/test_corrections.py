@@ -18,7 +18,7 @@ from tests.support.fake_platform import Answer, FakePlatform
 
 
 def test_it_works(shop: Shop, google: GoogleLedger) -> None:
-    """Two refunds become one correction. A later refund is sent once Google has counted the first correction."""
+    """Two refunds become one correction. A later refund is sent once Google has counted the first one."""
     order = shop.sell("100")
     shop.settle()
     assert google.amounts == {key(order): 100}

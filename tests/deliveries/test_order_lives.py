@@ -23,7 +23,9 @@ LIVES = campaign_size("HEADWATER_ORDER_LIVES", 40, 10_000)
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retry without a time limit: the database queues by its own clock, which is far behind the test clock."""
+    """Retry without a time limit: the database's clock, which queues deliveries, is far behind the test
+    clock.
+    """
     monkeypatch.setattr(eligibility, "RETRY_SECONDS", 3.2e7)
 
 
@@ -97,7 +99,7 @@ class Lives:
             case "refund":
                 self.shop.refund(order, self._amount(1, 9))
             case "edit":
-                # Half of the edits may restore the amount that the platform was sent first.
+                # Half of the edits restore the amount that the platform may have been sent first.
                 self.shop.edit(order, self.draw.choice([self.prices[order], self._amount(10, 99)]))
             case "delete":
                 self.shop.delete(order)

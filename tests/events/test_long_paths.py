@@ -91,7 +91,7 @@ def test_lists_are_in_time_before_and_after_the_tables_are_analysed(unanalysed: 
 
 
 def test_a_page_goes_on_until_it_is_full(unanalysed: Unanalysed) -> None:
-    """The first candidate events have no row of the source, so more events are read."""
+    """The first candidate events turn out to have no row of the source, so more events are read."""
     unanalysed.connection.execute(
         "UPDATE touchpoints SET source_id = 3 WHERE space_id = 2 AND occurred_at ="
         " (SELECT min(occurred_at) FROM touchpoints WHERE space_id = 2)"

@@ -110,7 +110,7 @@ def run(forwarder: Forwarder, *items: Accepted) -> list[int]:
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_what_waits_to_be_forwarded_is_the_business_s(forwarder: Forwarder, *, apart: bool) -> None:
-    """It is forwarded under the id that the page's own pixel has sent, so platforms recognise it as a repeat."""
+    """It is forwarded under the id that the page's own pixel has sent, so platforms notice the repeat."""
     forwarder.make()
     queue = forwarder.queue()
     said, true = queue.put(bought(order_id="1", idempotency_key="of-the-page"), sold(order_id="1"))

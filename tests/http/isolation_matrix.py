@@ -85,7 +85,7 @@ class Row:
     """How to test one operation."""
 
     names: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By position in the request: the kind of thing it refers to, and the answer for an unknown one."""
+    """By position in the request: the kind of thing it refers to, and the status for an unknown one."""
     body: dict[str, Any] | None = None
     file: str | None = None
     """The body of an operation that accepts a file."""

@@ -48,7 +48,7 @@ def watching(
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """The address of an S3 server with a report in the bucket `files`."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes long, which each process would spend
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import, so not in every process
 
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()

@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 @pytest.fixture
 def accept(database_url: str, space_id: int) -> Callable[[], None]:
-    """Accept a row through an inbox."""
+    """A function that accepts a row through a new inbox."""
 
     async def put() -> None:
         queue = Inbox(database_url, TRACKING)

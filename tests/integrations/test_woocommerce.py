@@ -143,7 +143,7 @@ def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
 
 
 def test_a_deleted_order_no_longer_counts(shop: Shop) -> None:
-    """The refund is sent before the order is gone. A cancelled order isn't refunded again."""
+    """The refund is queued before the order is gone. A cancelled order isn't refunded again."""
     other = {**ORDER, "id": 8, "order_number": "W-8"}
     given = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727],

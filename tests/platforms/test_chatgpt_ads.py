@@ -1,4 +1,4 @@
-"""ChatGPT ads (`chatgpt_ads`): the calls to OpenAI, what they can't contain, and how answers are classified."""
+"""ChatGPT ads (`chatgpt_ads`): calls to OpenAI, what they can't contain, and how answers are classified."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_it_works(webhooks: Hooks, api: Api) -> None:
 def test_what_reports_on_their_orders_goes_too(
     webhooks: Hooks, api: Api, amount: str | None, names: list[str]
 ) -> None:
-    """Even if the body doesn't show what it was matched by, and made no event."""
+    """Even if the body doesn't contain the matching identifier, and no event was made from it."""
     hook = webhooks.make("shopify")
     stage = hook.stage
     contact = stage.contact(email=EVE)

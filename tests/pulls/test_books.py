@@ -286,7 +286,7 @@ def store(row: SpendRow, *, is_complete: bool) -> StoredRow:
 def test_what_is_stored_of_a_pull(
     former: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
 ) -> None:
-    """After a pull, the ledger has the pulled amounts: the last amount of each row, and 0 for missing rows."""
+    """After a pull, the ledger has the pulled amounts: the last one of each row, and 0 for missing rows."""
     stored = [store(make_row(cell, amount), is_complete=done) for cell, (amount, done) in former.items()]
     chosen = choose_rows(SOURCE, stored, [make_row(*row) for row in pulled])
     latest = dict(pulled)

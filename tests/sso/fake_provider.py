@@ -32,7 +32,7 @@ SECRET = "the client's: secret%"
 
 @cache
 def signing_key(name: str = "first") -> RSAKey:
-    """Return a key made only for the tests. It is cached."""
+    """Return a test key. It is generated once per name."""
     return RSAKey.generate_key(2048, {"kid": name, "use": "sig", "alg": "RS256"})
 
 

@@ -90,7 +90,7 @@ SHOPIFY_TRANSACTIONS = [
 
 
 def woocommerce_life(life: Life) -> None:
-    """Partial refunds, some deleted later. The order is cancelled, reopened, refunded and moved to the trash."""
+    """Partial refunds, some deleted later. The order is cancelled, reopened, refunded and put in trash."""
     order = {**WOO, "total": "100.00", "refunds": []}
 
     def tell(**changes: Any) -> None:

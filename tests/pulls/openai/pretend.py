@@ -26,7 +26,7 @@ class PretendOpenAI:
         self.is_prefixed = False
         """True if the names of metrics have their level as a prefix."""
         self.unit = 1
-        """Amounts are given in this fraction of a unit of the currency."""
+        """Amounts are in 1/`unit` of the currency: 1 or 1,000,000."""
 
     def __call__(self, request: Received) -> Answer:
         parts = urlsplit(request.target)
