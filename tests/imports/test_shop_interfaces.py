@@ -71,7 +71,7 @@ SHOPS: dict[str, tuple[Callable[[Received], Any], tuple[str, ...]]] = {
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Permit servers on loopback, don't wait before retries, and use a temporary folder for refused orders."""
+    """Permit servers on loopback, don't wait before retries, and use a test folder for refused orders."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "Egress", partial(Egress, ["127.0.0.1"]))
     monkeypatch.setattr(command, "open_shop", partial(shop_source.open_shop, retry_seconds=(0.0,)))
