@@ -1,5 +1,5 @@
-"""Identical browsers behind one address (two phones of the same model behind one router) are two people, in
-whatever order their items arrive. Each purchase is credited to its own buyer's touches.
+"""Identical browsers behind one address (two phones of the same model behind one router) are two people, for
+any order of their items. Each purchase is credited to its own buyer's touches.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Installation:
         return Assistant(url)
 
     def code(self, person: Person, assistant: Assistant, **changes: str | None) -> str:
-        """Return an authorization code, as the client receives it."""
+        """Return an authorization code that the client receives."""
         answer = person.answer(assistant.request(**changes))
         assert answer.status_code == 303, answer.text
         return make_query(answer.headers["location"])["code"]

@@ -53,7 +53,7 @@ def test_a_token_that_reads_only(
     installation: Installation, person: Person, assistant: Assistant, space_id: int,
     scope: str, typed: dict[str, str],
 ) -> None:  # fmt: skip
-    """Either the assistant requested no more or the person chose it, although the person is an owner."""
+    """Either the assistant requested only this or the person chose it, although the person is an owner."""
     answer = person.answer(assistant.request(scope=scope), **typed)
     code = parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
     told = installation.exchange(assistant, code).json()

@@ -49,7 +49,7 @@ steps = st.one_of(
 
 
 class Twin:
-    """A Space that a history is applied to, with two workers, with or without reading ahead."""
+    """A Space that a history is applied to, by two workers that read ahead or don't."""
 
     def __init__(self, connection: psycopg.Connection, workers: list[ReadAhead] | None) -> None:
         self.stage = new_stage(connection)
@@ -106,7 +106,7 @@ class Twin:
         self.drawn.append(row[0])
 
     def arrive(self, item: Item) -> None:
-        """Commit a row whose receipt is older than those of rows committed before it."""
+        """Commit a row whose receipt is older than rows committed before it."""
         if self.drawn:
             self.change(
                 "INSERT INTO inbox (id, kind, sender, received_at, payload, space_id)"

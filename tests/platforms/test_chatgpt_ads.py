@@ -1,4 +1,4 @@
-"""ChatGPT ads (`chatgpt_ads`): calls to OpenAI, what they can't contain, and how answers are classified."""
+"""ChatGPT ads (`chatgpt_ads`): calls to OpenAI, conversions it can't accept, and verdicts from its answers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A platform has accepted events only if its answer says so in the platform's own format. Any other
-successful answer, such as that of a proxy or a hotel's login page, isn't a confirmation.
+"""A platform has accepted events only if its answer says so in the platform's own format. Any other success,
+for example from a proxy or a hotel's login page, isn't a confirmation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Google: what is sent and with which token, what isn't, how answers are classified, and what is shown."""
+"""Google: calls, skipped conversions, and the token from each kind of credential."""
 
 from __future__ import annotations
 

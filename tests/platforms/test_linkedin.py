@@ -1,4 +1,4 @@
-"""LinkedIn: what is sent and with which token, what isn't, how answers are classified, and what is shown."""
+"""LinkedIn: calls and their token, skipped conversions, verdicts from answers, and redacted parts."""
 
 from __future__ import annotations
 

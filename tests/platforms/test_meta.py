@@ -1,4 +1,4 @@
-"""Meta: what is sent, what isn't, how answers are classified, and what is shown."""
+"""Meta: calls, skipped conversions, verdicts from answers, and redacted parts."""
 
 from __future__ import annotations
 

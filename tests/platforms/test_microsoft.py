@@ -1,4 +1,4 @@
-"""Microsoft: its calls, what they can't contain, and how answers are classified."""
+"""Microsoft: its calls, conversions it can't accept, and verdicts from its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Microsoft's offline conversions: the calls, their corrections, and how answers are classified."""
+"""Microsoft's offline conversions: calls, corrections, and verdicts from its answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ KEY = {
     "HashedPhoneNumber": hash_text("+16505551212"),
 }
 FOUND = {name: KEY[name] for name in ("ConversionName", "ConversionTime", "MicrosoftClickId")}
-"""The fields by which Microsoft finds a conversion. The other fields may have changed since."""
+"""The fields that Microsoft finds a conversion by. The other fields may have changed since."""
 
 
 def offline(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:

@@ -1,4 +1,4 @@
-"""Pinterest: its calls, what they can't contain, and how answers are classified."""
+"""Pinterest: its calls, conversions it can't accept, and verdicts from its answers."""
 
 from __future__ import annotations
 

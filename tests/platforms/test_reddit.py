@@ -1,4 +1,4 @@
-"""Reddit: its calls, what they can't contain, and how answers are classified."""
+"""Reddit: its calls, conversions it can't accept, and verdicts from its answers."""
 
 from __future__ import annotations
 

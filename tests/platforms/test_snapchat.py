@@ -1,4 +1,4 @@
-"""Snapchat: its calls, what they can't contain, and how answers are classified."""
+"""Snapchat: its calls, conversions it can't accept, and verdicts from its answers."""
 
 from __future__ import annotations
 

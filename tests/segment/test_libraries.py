@@ -32,7 +32,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 EVENTS = campaign_size("HEADWATER_SEGMENT_EVENTS", 300, 10_000)
 KILLS_AT = (0.2, 0.5, 0.8) if IS_LONG else ()
-"""When to kill the API, as shares of the events that have arrived."""
+"""The API is killed when these shares of the events have arrived."""
 HERE = Path(__file__).parent
 SECONDS = 4 * PATIENCE_SECONDS
 HOST = "hw.shop.example"
