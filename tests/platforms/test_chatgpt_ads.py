@@ -1,4 +1,4 @@
-"""ChatGPT ads (`chatgpt_ads`): calls to OpenAI, conversions it can't accept, and verdicts from its answers."""
+"""ChatGPT ads (`chatgpt_ads`): calls to OpenAI, conversions it can't accept, and verdicts from answers."""
 
 from __future__ import annotations
 
