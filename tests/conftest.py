@@ -1,7 +1,7 @@
-"""The stage of every test: a real PostgreSQL, the real application on a real port.
+"""The environment of every test: a real PostgreSQL, and the real application on a real port.
 
-A test gets a Space of its own instead of an empty database: isolation by Space is what the
-product promises, so the tests live on it.
+A test gets its own Space instead of an empty database: the product promises isolation by Space, so the tests
+rely on it.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
 BASE_URL = "http://headwater.test"
-"""Where the tested application believes that people reach it."""
+"""The public address in the tested application's settings."""
 NOWHERE = "http://127.0.0.1:9"
-"""Where nobody listens."""
+"""An address without a listener."""
 MOST_CORES = 8
-"""Each process has a PostgreSQL of its own, and collects all tests."""
+"""The most cores that a run uses: each process has its own PostgreSQL and collects all tests."""
 
-# Nothing is timed: a busy machine must not fail a test. An ordinary run has half of hypothesis's examples.
+# Tests have no deadlines: a busy machine must not fail one. An ordinary run uses half of hypothesis's
+# examples.
 hypothesis.settings.register_profile(
     "headwater",
     max_examples=100 if IS_LONG else 50,
@@ -68,18 +69,18 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("headwater")
 
-# Every HTTP client would read all the certificates that the machine trusts, which takes longer than
-# most tests. They stay the same while tests run.
+# Every HTTP client would read all trusted certificates of the machine, which takes longer than most tests.
+# They don't change during a run.
 
 ssl.create_default_context = functools.cache(ssl.create_default_context)
 httpx2.create_ssl_context = functools.cache(httpx2.create_ssl_context)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest first, mark by folder, and leave out what is not about a cluster on one.
+    """Put the longest tests first, mark tests by folder, and skip those that don't apply to a cluster on one.
 
-    A run that ends at the first failure keeps the order of its command line: what fails first is at its
-    beginning.
+    A run that ends at the first failure keeps the order of its command line, which starts with the earlier
+    failures.
     """
     if not config.getoption("maxfail"):
         put_longest_first(items)
@@ -92,19 +93,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Number cases of bytes: packed ones hold a time, and workers must collect the same names."""
+    """Number cases of bytes: packed ones contain a time, and workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores, as tests also wait: with two more, two cores took 8 % longer."""
+    """Run one process more than cores, because tests also wait. With two more, two cores took 8 % longer."""
     return min(os.cpu_count() or 1, MOST_CORES) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    """Share the tests in our way, where `--dist loadfile` asks for it."""
+    """Use our distribution of tests for `--dist loadfile`."""
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
@@ -115,8 +116,8 @@ def _logging() -> None:
 
 @pytest.fixture(autouse=True)
 def _logging_restored() -> Iterator[None]:
-    """Undo what a test configured: a command under test logs to that test's own standard error,
-    which is closed afterwards.
+    """Undo a test's logging configuration: a command under test logs to that test's standard error, which is
+    closed afterwards.
     """
     yield
     logs.configure("error")
@@ -124,9 +125,9 @@ def _logging_restored() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A migrated database. Durability is off, as no test of this server outlives a crash.
+    """A migrated database. Durability is off, because no test of this server outlives a crash.
 
-    HEADWATER_TEST_CITUS_URL names a cluster's in its place, HEADWATER_TEST_POSTGRESQL other programs.
+    HEADWATER_TEST_CITUS_URL selects a cluster's database instead, HEADWATER_TEST_POSTGRESQL other programs.
     """
     if CLUSTER_URL is not None:
         migrate(CLUSTER_URL)
@@ -144,7 +145,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _make_logins_cheap(url: str, password: str) -> None:
-    """Let the proof of the password take one round and not thousands, at each of many connections."""
+    """Verify the password in one round instead of thousands, because tests open many connections."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET scram_iterations = 1")
         connection.execute(SQL("ALTER ROLE CURRENT_USER PASSWORD {}").format(Literal(password)))
@@ -152,21 +153,21 @@ def _make_logins_cheap(url: str, password: str) -> None:
 
 @pytest.fixture(scope="session")
 def _young_template(database_url: str) -> Iterator[str]:
-    """The name of a database without rows, to copy: all of a migration takes much longer."""
+    """The name of an empty database to copy, because running all migrations takes much longer."""
     with _new_database(database_url, "template1") as (name, _):
         yield name
 
 
 @pytest.fixture
 def young_url(database_url: str, _young_template: str) -> Iterator[str]:
-    """A database that has no rows yet."""
+    """An empty database."""
     with _new_database(database_url, _young_template) as (_, url):
         yield url
 
 
 @contextmanager
 def _new_database(database_url: str, template: str) -> Iterator[tuple[str, str]]:
-    """Make a migrated database, and yield its name and URL. A copy still gets a role of its own."""
+    """Create a migrated database, and yield its name and URL. A copy still gets its own role."""
     name = f"young_{secrets.token_hex(8)}"
     url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
     with psycopg.connect(database_url, autocommit=True) as server:
@@ -189,7 +190,7 @@ def _lender(database_url: str) -> Iterator[Lender]:
 
 @pytest.fixture
 def connection(_lender: Lender) -> Iterator[psycopg.Connection]:
-    """A connection in autocommit, for looking behind the API."""
+    """A connection in autocommit, for tests that check the database directly."""
     connection = _lender.lend()
     yield connection
     _lender.take_back(connection)
@@ -197,13 +198,13 @@ def connection(_lender: Lender) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def _no_service(connection: psycopg.Connection) -> None:
-    """Forget the addresses that a service of an earlier test has written down for commands."""
+    """Forget the address that an earlier test's service has stored for commands."""
     connection.execute("UPDATE installation SET base_url = NULL")
 
 
 @pytest.fixture
 def make_space(connection: psycopg.Connection) -> Callable[..., int]:
-    """Makes a new, empty Space with the given columns."""
+    """A function that creates an empty Space with the given columns."""
 
     def make(**columns: Any) -> int:
         return insert_space(connection, **columns)
@@ -213,7 +214,7 @@ def make_space(connection: psycopg.Connection) -> Callable[..., int]:
 
 @pytest.fixture
 def refusal_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """The log lines of this test; what others have repeated is over, and no minute ends meanwhile."""
+    """The log lines of this test. Earlier repeated lines are flushed, and no minute ends during the test."""
     monkeypatch.setattr("headwater.http.refusal_log.log_repeated", lambda: None)
     log_repeated()
     with capture_logs() as captured:
@@ -223,13 +224,13 @@ def refusal_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 @pytest.fixture
 def space_id(make_space: Callable[..., int]) -> int:
-    """A new, empty Space."""
+    """An empty Space."""
     return make_space()
 
 
 @pytest.fixture
 def make_key(connection: psycopg.Connection) -> Callable[..., str]:
-    """Makes an API key for a Space, with every scope unless told otherwise."""
+    """A function that creates an API key for a Space, with every scope by default."""
 
     def make(space_id: int, scopes: Sequence[str] = SCOPES) -> str:
         key = "trk_sk_" + secrets.token_urlsafe(32)
@@ -259,7 +260,7 @@ def run_application(
     egress: Egress | None = None,
     host: str = "127.0.0.1",
 ) -> Running:
-    """Start the application on a free port and wait until it answers. `host` is a name of this machine."""
+    """Start the application on a free port and wait until it responds. `host` is a name of this machine."""
     listener = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://{host}:{listener.getsockname()[1]}"
     server = make_server(create_app(settings, database_url, base_url, passwords, egress))
@@ -278,13 +279,13 @@ def run_application(
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the application keeps its files."""
+    """The folder of the application's files."""
     return tmp_path_factory.mktemp("data")
 
 
 @pytest.fixture(scope="session")
 def server(database_url: str, data_dir: Path) -> Iterator[Running]:
-    """The application, with limits and ad platforms that no test meets by accident."""
+    """The application, with limits and platform addresses that no test reaches by accident."""
     nowhere = dict.fromkeys([*PLATFORMS, *(f"{name}_spend" for name in SPEND_PLATFORMS)], NOWHERE)
     settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere)
     running = run_application(settings, database_url)
@@ -294,18 +295,18 @@ def server(database_url: str, data_dir: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def client(server: Running, space_id: int, make_key: Callable[..., str]) -> Iterator[httpx.Client]:
-    """An HTTP client holding a key with every scope of the test's Space."""
+    """An HTTP client with a key to the test's Space that has every scope."""
     with client_for(server, make_key(space_id)) as client:
         yield client
 
 
 def client_for(server: Running, key: str) -> httpx.Client:
-    """An HTTP client holding `key`."""
+    """Return an HTTP client with the key `key`."""
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(base_url=server.base_url + API, headers=headers, timeout=PATIENCE_SECONDS)
 
 
-# Fixtures of their own, shared by several files.
+# Fixtures shared by several files.
 pytest_plugins = [
     "tests.support.reading_fixtures", "tests.support.exports", "tests.support.webhooks",
     "tests.support.importing", "tests.support.import_desk", "tests.support.sites",

@@ -1,4 +1,4 @@
-"""Accounts for tests: Argon2 with the cheapest parameters, users, and a way to call the domain."""
+"""Accounts for tests: Argon2 with the cheapest parameters, users, and a way to call domain functions."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def unique_email() -> str:
 
 
 class Accounts:
-    """Runs domain functions, each in a transaction of its own, and on another thread: one that drives
-    a browser has an event loop already.
+    """Runs domain functions, each in its own transaction and on another thread, because a thread that drives
+    a browser already has an event loop.
     """
 
     _kept: ClassVar[dict[str, AsyncConnection]] = {}
-    """A connection to each database."""
+    """The connection to each database, by URL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -45,7 +45,7 @@ class Accounts:
         return _elsewhere(self._kept_transaction(act))
 
     def at_once(self, acts: list[Callable[[AsyncConnection], Awaitable[T]]]) -> list[T | Exception]:
-        """What each returned or raised, all begun together."""
+        """Run all functions concurrently and return the result or exception of each."""
 
         async def together() -> list[T | Exception]:
             found = await asyncio.gather(*map(self._own_transaction, acts), return_exceptions=True)
@@ -72,11 +72,11 @@ class Accounts:
             return await act(connection)
 
     def user(self, email: str | None = None, name: str = "") -> User:
-        """A new user whose password is PASSWORD."""
+        """Create a user whose password is PASSWORD."""
         return self.run(lambda c: create_user(c, email or unique_email(), HASH, name))
 
     def logged_in(self, space_id: int, role: Role, name: str) -> tuple[User, str]:
-        """A new member of the Space, and the token of a session of theirs."""
+        """Create a member of the Space and return it with a session token."""
 
         async def make(connection: AsyncConnection) -> tuple[User, str]:
             user = await create_user(connection, unique_email(), HASH, name)
@@ -87,7 +87,7 @@ class Accounts:
         return self.run(make)
 
     def member(self, space_id: int, role: Role = Role.OWNER, name: str = "") -> User:
-        """A new user who is a member of the Space."""
+        """Create a user who is a member of the Space."""
         user = self.user(name=name)
         self.run(lambda c: add_member(c, space_id, user.id, role))
         return user
@@ -104,7 +104,7 @@ async def _is_alive(connection: AsyncConnection) -> bool:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """An event loop on a thread of its own."""
+    """Return an event loop that runs on its own thread."""
     loop = asyncio.new_event_loop()
     Thread(target=loop.run_forever, daemon=True).start()
     return loop

@@ -1,5 +1,5 @@
-"""Rows for tests of what the audit log says of their changes. Every secret and everything of a person that is
-planted has CANARY in it, which no entry may have.
+"""Rows for tests of audit log entries. Every planted secret and every piece of personal data contains CANARY,
+which must not occur in any entry.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ READING = {"columns": {"email": "email", "time": "event_time"}, "constants": {"e
 
 @dataclass
 class Desk:
-    """A Space, and the rows that changes need there."""
+    """A Space, and methods that insert the rows that changes need."""
 
     stage: Stage
     user_id: int
-    """Whose keys, tokens and views they are."""
+    """The owner of the keys, tokens and views."""
 
     def insert(self, table: str, **columns: Any) -> str:
         return str(self.stage._insert(table, columns))
@@ -65,7 +65,7 @@ class Desk:
         return contact_id
 
     def merged(self) -> tuple[int, int]:
-        """A contact, and one whose merge into it can be undone."""
+        """Create two contacts, one with a merge into the other that can be undone."""
         queue = Queue(self.stage.connection, self.stage.space_id)
         queue.run(event(event_name="sign_up", email=EMAIL, trk_token="laptop-1"))
         first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))
@@ -128,7 +128,7 @@ class Desk:
         )  # fmt: skip
 
     def orders(self, count: int = 2) -> None:
-        """Yesterday's orders, each with a visit: enough for training here."""
+        """Store yesterday's orders, each with a visit: enough for training in these tests."""
         moment = datetime.now(UTC) - timedelta(days=1)
         for _ in range(count):
             contact_id = self.contact()
@@ -140,7 +140,7 @@ class Desk:
         return {"import_id": self.stage._insert("import_jobs", {**columns, "reading": json.dumps(READING)})}
 
     def webhook(self, **columns: Any) -> dict[str, int]:
-        """The ids of a webhook, and of a delivery that it refused."""
+        """Create a webhook with a refused delivery and return both ids."""
         defaults = {"type": "generic", "name": "Shop", "token_hash": secrets.token_bytes(32), "hint": "abcd"}
         webhook_id = self.stage._insert("webhooks", {**defaults, **columns})
         body = json.dumps({"email": EMAIL})
@@ -149,7 +149,7 @@ class Desk:
 
 
 def list_entries(connection: psycopg.Connection, after: int = 0) -> list[dict[str, Any]]:
-    """Every entry after one, of all Spaces and of the installation."""
+    """Return all entries after an id, of every Space and of the installation."""
     found = connection.execute(
         "SELECT to_jsonb(e) FROM audit_entries e WHERE e.id > %s ORDER BY e.id", (after,)
     )
@@ -157,7 +157,7 @@ def list_entries(connection: psycopg.Connection, after: int = 0) -> list[dict[st
 
 
 def last_entry(connection: psycopg.Connection) -> int:
-    """The id of the newest entry of all; 0 for none."""
+    """Return the id of the newest entry, or 0 without entries."""
     row = connection.execute("SELECT coalesce(max(id), 0) FROM audit_entries").fetchone()
     assert row is not None
     return row[0]

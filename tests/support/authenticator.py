@@ -1,4 +1,4 @@
-"""An authenticator in software, for answers that no browser gives: other origins, counts and flags."""
+"""A software authenticator, for responses that no browser sends: other origins, counters and flags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(data: bytes) -> str:
 
 @dataclass
 class SoftAuthenticator:
-    """One passkey for one origin."""
+    """A passkey for one origin."""
 
     origin: str
     rp_id: str
@@ -33,7 +33,7 @@ class SoftAuthenticator:
     user_handle: str | None = None
 
     def create(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The answer to options for a new passkey."""
+        """Answer a registration request for a new passkey."""
         self.user_handle = options["user"]["id"]
         numbers = self.key.public_key().public_numbers()
         point = {-2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
@@ -46,7 +46,7 @@ class SoftAuthenticator:
         return self._answer({"attestationObject": write(statement), "clientDataJSON": write(client)})
 
     def get(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request for a passkey."""
+        """Answer an authentication request."""
         client, data = self._client("webauthn.get", options["challenge"]), self._data()
         signature = self.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(SHA256()))
         return self._answer({

@@ -1,7 +1,6 @@
-"""How long a campaign is: short in every run of the tests, long by `make long`.
+"""The length of a campaign: short in an ordinary test run, long with `make long`.
 
-`HEADWATER_LONG` makes every campaign that runs as long as its name says; a campaign's own variable
-sets a number for it alone.
+`HEADWATER_LONG` lengthens every campaign. A campaign's own variable sets the number for that campaign.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ import pytest
 T = TypeVar("T")
 IS_LONG = bool(os.environ.get("HEADWATER_LONG"))
 in_long_runs = pytest.mark.skipif(not IS_LONG, reason="a long run: HEADWATER_LONG=1")
-"""Marks a test that a usual run leaves out, as another of its kind stands for it."""
+"""Marks a test that an ordinary run skips because a similar test covers the case."""
 
 
 def campaign_size(variable: str, usual: int, long: int) -> int:
-    """Return how many of its trials a campaign has: its variable's, or else the long form's where
-    HEADWATER_LONG is set.
+    """Return the number of trials of a campaign: its variable's value, by default `long` with HEADWATER_LONG
+    and `usual` without.
     """
     return int(os.environ.get(variable, str(long if IS_LONG else usual)))
 
 
 def pick_share(items: Iterable[T], name: str, share: int = 4) -> list[T]:
-    """Return all items in a long run, else one in `share`; which ones depends on the name alone, so that
-    trials of different names cover all.
+    """Return all items in a long run, otherwise every `share`-th item. The offset depends only on the name,
+    so that trials with different names cover all items.
     """
     listed = list(items)
     return listed if IS_LONG else listed[crc32(name.encode()) % share :: share]

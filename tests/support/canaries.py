@@ -1,5 +1,5 @@
-"""A person with a distinct value in every place that can hold one, and the search for what is left
-of them: every column of every table, and the samples that PostgreSQL keeps of columns.
+"""A person with a distinct value in every column that can hold one, and a search for remaining values: in
+every column of every table, and in the column samples that PostgreSQL keeps.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import by, event, hit, person
 
 Places = Mapping[str, set[tuple[str, str]]]
-"""Tables and columns by the value found there."""
+"""Tables and columns, by the value found there."""
 
 DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser", "language")
 
-# Most rows hold none: one pattern of all values rules them out before each is looked for.
+# Most rows contain no value: one pattern for all values skips them before the search for single values.
 IN_COLUMNS = """
 SELECT DISTINCT sought.value, held.key
 FROM (SELECT whole.* FROM {} whole WHERE {} AND lower(whole::text) ~ %s) t
@@ -51,7 +51,7 @@ WHERE EXISTS (SELECT FROM contact_identifiers i
 
 
 class Canaries(list[str]):
-    """Values that occur nowhere else, made as they are asked for."""
+    """Unique values, generated on request."""
 
     def text(self, name: str) -> str:
         return self._keep(f"{name}-{secrets.token_hex(6)}")
@@ -77,7 +77,7 @@ class Canaries(list[str]):
         return self._keep((dt.date(1583, 1, 1) + days).isoformat())
 
     def slots(self) -> dict[int, str]:
-        """A value for each profile field."""
+        """Generate a value for each profile field."""
         return (
             {slot: self.text("field") for slot in range(1, 16)}
             | {slot: self.number() for slot in range(16, 26)}
@@ -91,12 +91,12 @@ class Canaries(list[str]):
 
 @dataclass
 class Person:
-    """Two contacts that become one, and everything that can be known of them."""
+    """Two contacts that become one, and all data that can be stored about them."""
 
     stage: Stage
     personal: Canaries = field(default_factory=Canaries)
     kept: Canaries = field(default_factory=Canaries)
-    """What came with the events and stays."""
+    """Values that came with the events and stay."""
     contact_id: int = 0
     merged_id: int = 0
 
@@ -108,7 +108,7 @@ class Person:
         self.fingerprint, self.ip = self.personal.text("fingerprint"), self.personal.ip()
 
     def browses(self) -> list[dict[str, Any]]:
-        """What a site sends of two strangers who will turn out to be one: bodies for the API."""
+        """Return the API bodies that a site sends for two strangers, later found to be the same person."""
         return [
             self._event(trk_token=self.tokens[0], trk_source="google_ads",
                         trk_campaign=self.kept.text("campaign"),
@@ -122,7 +122,7 @@ class Person:
         ]  # fmt: skip
 
     def turns_out_to_be_one(self) -> list[dict[str, Any]]:
-        """The event that merges the two; then another address, and an order sent twice."""
+        """Return the event that merges the two, an event with another address, and an order sent twice."""
         order = {"event_name": "purchase", "idempotency_key": self.kept.text("key"),
                  "email": self.emails[2], "order_id": self.kept.text("order"),
                  "order_name": f"for {self.emails[0]}", "trk_token": self.tokens[0]}  # fmt: skip
@@ -134,7 +134,7 @@ class Person:
         ]
 
     def is_rejected(self) -> None:
-        """Rows that the pipeline cannot process: one that can be read, and two that cannot."""
+        """Put rows on the inbox that the pipeline cannot process: one readable and two unreadable."""
         bad = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
                     phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
                     profile_fields=self.personal.slots())  # fmt: skip
@@ -144,7 +144,7 @@ class Person:
         self._queue.put_row("other", f'{{"who": {{"mail": "{self.emails[1].upper()}"}}}}')
 
     def is_known_by_other_means(self) -> None:
-        """What no endpoint stores yet."""
+        """Store values that no endpoint stores yet."""
         for contact_id in (self.contact_id, self.merged_id):
             details = {name: self.personal.text(name) for name in DETAILS}
             self.stage.connection.execute(
@@ -198,7 +198,7 @@ class Person:
         )
 
     def _is_known_to_platforms(self) -> None:
-        """Their cookies, what was wrong with a touchpoint, and what they were told."""
+        """Store their cookies, a touchpoint's error, and what the platforms received and answered."""
         change, who = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
         for table in ("events", "touchpoints"):
             cookies = Jsonb({"fbp": self.personal.text("cookie")})
@@ -222,7 +222,7 @@ class Person:
         self.stage.attempt(sent, error=self.personal.text("attempt"))
 
     def comes_back(self) -> list[dict[str, Any]]:
-        """What is accepted and not yet processed when the person is to be erased."""
+        """Put rows on the inbox that are still unprocessed when the person is erased."""
         self._queue.put(
             hit(trk_token=self.tokens[2], url=f"https://shop.example/{self.kept.text('view')}",
                 cookies={"fbp": self.personal.text("fbp")}, city=self.personal.text("city"),
@@ -240,7 +240,7 @@ class Person:
         ]  # fmt: skip
 
     def find(self) -> None:
-        """Look up which contacts the two became."""
+        """Look up the ids of the two contacts."""
         found = self.stage.connection.execute(
             "SELECT i.contact_id, m.id FROM contact_identifiers i JOIN contacts m"
             " ON m.space_id = i.space_id AND m.merged_into = i.contact_id"
@@ -264,8 +264,8 @@ class Person:
 
 
 def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) -> Places:
-    """Where in these tables, or in all, each of these values occurs: in rows of the Space, and in tables
-    that are of no Space.
+    """Return where each value occurs in these tables, or in all: in the Space's rows and in tables without a
+    Space.
     """
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     values = [*sought]
@@ -289,7 +289,7 @@ def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) ->
 
 
 def sampled(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
-    """Where in the statistics each of these values occurs."""
+    """Return where each value occurs in PostgreSQL's statistics."""
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for value, table, column in connection.execute(IN_STATISTICS, ([*sought],)):
         found[value].add((table, column))

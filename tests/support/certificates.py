@@ -1,4 +1,4 @@
-"""Certificates for servers of the tests."""
+"""Certificates for test servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 
 def certify(folder: Path, name: str) -> Path:
-    """A self-signed certificate for a name, with its key."""
+    """Write a self-signed certificate for a name, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

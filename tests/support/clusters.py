@@ -1,5 +1,5 @@
-"""Tests on a cluster (Citus), in a database that HEADWATER_TEST_CITUS_URL names, and those that are
-about a single PostgreSQL.
+"""The cluster (Citus) that HEADWATER_TEST_CITUS_URL names, and the tests that apply only to a single
+PostgreSQL.
 """
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 
 CLUSTER_URL = os.environ.get("HEADWATER_TEST_CITUS_URL")
-"""The database of a cluster's first node, with the extension citus and its nodes, and nothing else;
-None for the embedded server.
+"""A database on a cluster's first node. It contains the extension citus, its node list and nothing else. None
+for the embedded server.
 """
 
 NO_WALL = "there is no second wall in a cluster, as its nodes do not know a session's Space"
@@ -24,11 +24,11 @@ OF_SINGLE_SERVERS = {
     "tests/database/test_killed_migrations.py": "a cluster copies no database",
     "tests/database/test_two_versions.py": "the version before runs on a single PostgreSQL",
 }
-"""Tests, or files of them, that a cluster leaves out, and why."""
+"""Tests and test files that a cluster run skips, with the reason."""
 
 
 def left_out(test: str) -> str | None:
-    """Return why a cluster leaves out a test with this node id; None when it is run."""
+    """Return why a cluster run skips the test with this node id, or None when the test runs."""
     if CLUSTER_URL is None:
         return None
     test = test.partition("[")[0]

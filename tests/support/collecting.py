@@ -1,4 +1,6 @@
-"""Collecting seventeen thousand tests, which every process of a run does: they share what they can."""
+"""Speed up collection: every process of a run collects seventeen thousand tests, so processes share the
+work.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Exclude what collecting makes from the search for garbage, then and later: it lives until the end.
-    Tests then collect as seldom as the service, which shares their process.
+    """Exclude collected tests from garbage collection, because they live until the end of the run.
+    Afterwards, garbage is collected as rarely as in the service, which shares the process with the tests.
     """
     gc.disable()
     try:
@@ -35,8 +37,8 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 
 def _import_own_share(config: pytest.Config) -> None:
-    """Import a share of the test files before the others. In a new clone nothing is compiled: each process
-    compiles its share, and finds those of the others done.
+    """Import a share of the test files before the others. A new clone has no compiled files: each process
+    compiles its share and finds the other files compiled.
     """
     if config.args != ["tests"]:
         return
@@ -44,5 +46,5 @@ def _import_own_share(config: pytest.Config) -> None:
     count = int(config.workerinput["workercount"])  # type: ignore[attr-defined]
     for path in sorted((ROOT / "tests").rglob("test_*.py"))[number::count]:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        with suppress(Exception, pytest.skip.Exception):  # collecting repeats it, and reports it
+        with suppress(Exception, pytest.skip.Exception):  # collection repeats it and reports errors
             importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry on loopback: it takes what it is sent, and decodes it."""
+"""An OpenTelemetry collector on loopback that accepts and decodes exports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILED = 2
 
 @dataclass(frozen=True)
 class CollectedSpan:
-    """A span as it came in."""
+    """A span as received."""
 
     name: str
     kind: str
@@ -34,19 +34,19 @@ class CollectedSpan:
 
 @dataclass
 class Collector:
-    """Everything that came in."""
+    """Everything received."""
 
     url: str = ""
     spans: list[CollectedSpan] = field(default_factory=list[CollectedSpan])
     metrics: dict[tuple[str, str], dict[str, Any]] = field(
         default_factory=dict[tuple[str, str], dict[str, Any]]
     )
-    """The latest of each process and name, as a sum by labels."""
+    """The latest value by process and name, as sums by labels."""
     texts: list[bytes] = field(default_factory=list[bytes])
-    """Bodies as they came in, for what must not be in them."""
+    """The raw bodies, for tests of content that must not be exported."""
 
     def named(self, name: str) -> list[CollectedSpan]:
-        """The spans of a name."""
+        """Return the spans with this name."""
         return [span for span in self.spans if span.name == name]
 
     def take_traces(self, body: bytes) -> None:
@@ -83,7 +83,7 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 
 @contextmanager
 def collector() -> Iterator[Collector]:
-    """A collector that listens."""
+    """A running collector."""
     collected = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -105,7 +105,7 @@ def collector() -> Iterator[Collector]:
             pass
 
     class Server(ThreadingHTTPServer):
-        request_queue_size = 128  # all processes of a service call at once
+        request_queue_size = 128  # all processes of a service connect at the same time
 
     with Server(("127.0.0.1", 0), Handler) as server:
         collected.url = f"http://127.0.0.1:{server.server_port}"

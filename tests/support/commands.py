@@ -1,5 +1,5 @@
-"""Commands in this process: one of their own takes a second of the processor for its imports. They are for
-tests of what a command does, not of how it is started and ended.
+"""Run commands in this process: a new process spends a second of CPU time on imports. For tests of what a
+command does, not of how it starts and ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.processes import environment
 
 
 def run_command(*arguments: str, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    """One finished command, with these variables alone and `typed` into its standard input."""
+    """Run a command to its end with only these variables, and with `typed` as its standard input."""
     written, told = io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment(**variables), clear=True),
@@ -26,6 +26,6 @@ def run_command(*arguments: str, typed: str = "", **variables: str) -> subproces
     ):
         try:
             code = main(arguments)
-        except SystemExit as ended:  # how the parser refuses
+        except SystemExit as ended:  # the parser refuses this way
             code = int(ended.code or 0)
     return subprocess.CompletedProcess(arguments, code, written.getvalue(), told.getvalue())

@@ -1,5 +1,5 @@
-"""One connection for test after test: to connect, and to read the catalogue once more, takes longer
-than what most tests do with it.
+"""One connection for many tests: connecting and reading the catalogue again takes longer than the queries of
+most tests.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ AS_NEW = (
     "RESET ALL; RESET ROLE; UNLISTEN *; CLOSE ALL; DISCARD TEMP; DISCARD SEQUENCES;"
     " SELECT pg_advisory_unlock_all()"
 )
-"""Makes a session what it was at first."""
+"""Resets a session to its initial state."""
 
 
 class Lender:
-    """Lends a connection in autocommit, as good as new each time."""
+    """Lends a connection in autocommit, reset before each loan."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -31,7 +31,7 @@ class Lender:
         return psycopg.connect(self._url, autocommit=True)
 
     def take_back(self, connection: Connection[Any]) -> None:
-        """Keep a connection for the next one, unless it was closed or broken, or is in a transaction."""
+        """Keep a connection for the next test, unless it is closed, broken or in a transaction."""
         if _renew(connection):
             self._kept = connection
         else:
@@ -43,7 +43,7 @@ class Lender:
 
 
 def _renew(connection: Connection[Any]) -> bool:
-    """Return whether a connection is as good as new."""
+    """Reset a connection. Return whether it can be used again."""
     if connection.closed or connection.info.transaction_status is not TransactionStatus.IDLE:
         return False
     try:

@@ -1,5 +1,5 @@
-"""The weights of time decay by the words of the rule, in plain Python: the judge of the database's
-and numpy's, with which it shares nothing.
+"""The weights of time decay, implemented from the documented rule in plain Python. A reference for the
+versions in the database and numpy, with which it shares no code.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def decayed_fractions(moments: Sequence[datetime], half_life_days: int = 7) -> list[Fraction]:
-    """The fraction of the whole of each touch of a path, by their times in order."""
+    """Return each touch's fraction of the total, given the times of a path in order."""
     weights = [weight(age, half_life_days) for age in ages(moments)]
     return [Fraction(each, sum(weights)) for each in weights]
 
 
 def ages(moments: Sequence[datetime]) -> list[int]:
-    """By how many seconds each is before the latest, counting whole seconds of the clock."""
+    """Return how many seconds each moment is before the latest, in whole seconds of the clock."""
     seconds = [(moment - _EPOCH).total_seconds() // 1 for moment in moments]
     return [int(seconds[-1] - each) for each in seconds]
 
 
 def weight(age: int, half_life_days: int) -> int:
-    """The weight after so many seconds: it is 2**20 at first, falls in 1,024 equal steps to the
-    half within a half-life, and after whole half-lives is the half, the quarter and so on of what
-    it was, rounded down.
+    """Return the weight at an age in seconds. It starts at 2**20 and falls to half within a half-life, in
+    1,024 equal steps. After whole half-lives it is a half, a quarter and so on of the weight within the
+    first, rounded down.
     """
     steps = int(Fraction(age * 1024, half_life_days * 86_400))
     return _first(steps % 1024) // 2 ** (steps // 1024)

@@ -1,4 +1,4 @@
-"""The metrics of the code, as they are declared in it, and a reader of expressions over them."""
+"""The metrics declared in the code, and a check of expressions that use them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ KINDS = {
     "GaugeMetricFamily": "gauge",
 }  # fmt: skip
 OF_SCRAPES = frozenset({"job", "instance"})
-"""Labels that Prometheus gives to everything."""
+"""Labels that Prometheus adds to every series."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A metric under the name that it is exposed by."""
+    """A metric under its exposed name."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Declared:
     about: str
 
     def series(self) -> dict[str, frozenset[str]]:
-        """The names of its series, with their labels."""
+        """Return the names of the metric's series, with their labels."""
         labels = frozenset(self.labels)
         if self.kind != "histogram":
             return {self.name: labels}
@@ -46,7 +46,7 @@ class Declared:
 
 @cache
 def declared_metrics() -> dict[str, Declared]:
-    """Every metric of ours."""
+    """Return every metric of Headwater."""
     found = [
         metric
         for path in sorted((ROOT / "src").rglob("*.py"))
@@ -73,7 +73,7 @@ def _declared(module: ast.Module) -> Iterator[Declared]:
             about = rest[0].value  # type: ignore[attr-defined]
             name = f"{first.value}_total" if kind == "counter" else str(first.value)
             yield Declared(name, kind, labels, str(about))
-        else:  # one call for each of a table of names
+        else:  # one call for each name in a table
             for name, about in _table(module):
                 yield Declared(name, kind, labels, about)
 
@@ -98,7 +98,7 @@ def _table(module: ast.Module) -> Any:
 
 
 def unknown_parts(expression: str) -> list[str]:
-    """What an expression names and no metric has: series, or labels of them."""
+    """Return the series and labels in an expression that no metric has."""
     known = {"up": frozenset[str]()}
     for metric in declared_metrics().values():
         known |= metric.series()

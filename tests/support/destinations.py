@@ -1,5 +1,5 @@
-"""Helpers for tests of forwarding: a platform of our own in the registry, in the place of a real
-one, and destinations of it.
+"""Helpers for tests of forwarding: a test platform registered in place of a real one, and its
+destinations.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
 
 NAME = "meta"
-"""Of the platform that ours stands in for: its origin can be set."""
+"""The name of the replaced platform, whose origin can be configured."""
 TOKEN = "EAAB-the-secret-token"
 PIXEL = "1234567890"
 
 
 class ProbeSettings(AccountSettings, frozen=True, kw_only=True):
-    """Settings of the tests' platform."""
+    """Settings of the test platform."""
 
     pixel_id: Annotated[str, digits(1, 20, "1234567890"), Meta(description="The pixel's number.")]
     test_code: Annotated[str | None, Meta(description="Marks trials.")] = None
@@ -52,7 +52,7 @@ class ProbeSettings(AccountSettings, frozen=True, kw_only=True):
 
 
 class Probe(Platform):
-    """A platform of the tests' own."""
+    """The test platform."""
 
     name = NAME
     title = "Probe"
@@ -100,20 +100,20 @@ DESCRIBED = {"platform": NAME, "settings": {"pixel_id": PIXEL}, "secrets": {"tok
 
 
 def taking(platform: Platform, **changes: Any) -> Platform:
-    """Return the platform with changes: attributes, or functions in the place of methods."""
+    """Return a copy of the platform with other attributes, or with functions in place of methods."""
     changed = copy.copy(platform)
     vars(changed).update(changes)
     return changed
 
 
 async def keep_no_token(_: Destination, refresh_token: str) -> None:
-    """For platforms that never replace a refresh token."""
+    """Reject new refresh tokens: the platform under test never replaces one."""
     raise AssertionError(refresh_token)
 
 
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """The tests' platform, where a real one is otherwise."""
+    """The test platform, registered in place of a real one."""
     monkeypatch.setitem(registry.PLATFORMS, NAME, PROBE)
     return PROBE
 
@@ -126,7 +126,7 @@ class Forwarder:
     url: str
 
     def make(self, **members: Any) -> int:
-        """A destination of the tests' platform; members as in a body, `status` besides."""
+        """Create a destination of the test platform. Members are those of a request body, plus `status`."""
         status = members.pop("status", "active")
         new = read_new({**DESCRIBED, **members})
 
@@ -145,7 +145,7 @@ class Forwarder:
         self.stage.connection.execute(query, {"space_id": self.stage.space_id, **values})
 
     def deliveries(self, *columns: str) -> list[Any]:
-        """The deliveries in the order in which they were written."""
+        """Return the deliveries in the order they were written."""
         rows = self.stage.connection.execute(
             f"SELECT {', '.join(columns)} FROM deliveries WHERE space_id = %s ORDER BY id",
             (self.stage.space_id,),
@@ -153,7 +153,7 @@ class Forwarder:
         return [row[0] for row in rows] if len(columns) == 1 else rows
 
     def delivery(self, destination_id: int, **columns: Any) -> int:
-        """A delivery of an event of its own, unless one is named."""
+        """Insert a delivery of the given event, or of a new one."""
         event_id = columns.pop("event_id", None) or self.stage.event(
             self.stage.contact(), event_time=columns.pop("event_time", "now")
         )
@@ -172,7 +172,7 @@ def forwarder(stage: Stage, database_url: str, probe: Platform) -> Forwarder:  #
 
 
 class FakeSender:
-    """Somebody else's server, without a network."""
+    """A stand-in for the platform's server, without a network."""
 
     def __init__(self, *answers: EgressResponse | Exception) -> None:
         self.answers: Iterator[EgressResponse | Exception] = iter(answers)
@@ -191,7 +191,7 @@ def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressRe
 
 
 def destination_of(event_names: Mapping[str, str | None] | None = None, **settings: Any) -> Destination:
-    """One ready to be sent to."""
+    """Return a destination that is ready to receive events."""
     return Destination(
         space_id=1, id=1, platform=NAME, url="https://probe.example",
         settings=ProbeSettings(pixel_id=PIXEL, **settings), secrets={"token": TOKEN},

@@ -1,4 +1,4 @@
-"""Data directories, copied."""
+"""Copies of data directories."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 
 
 def copy_with_owners(data_dir: Path, copy: Path) -> None:
-    """Copy the data directory of a server that is stopped, whose files may be another account's."""
+    """Copy the data directory of a stopped server. Its files may belong to another account."""
     subprocess.run(["cp", "-a", str(data_dir), str(copy)], check=True)

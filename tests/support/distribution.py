@@ -1,7 +1,7 @@
-"""How processes share the tests: by file, so that a file may have a costly fixture. The longest
-files go first, as the other processes would else wait for them, and a file whose tests have
-nothing in common goes test by test. Several machines share the files in the same order:
-HEADWATER_TEST_SHARE=2/6 is the second of six.
+"""Distribution of tests over processes: by file, so that a file's tests can share an expensive fixture. The
+longest files start first, so that no process ends long after the others. Files whose tests share nothing are
+distributed test by test. Several machines share the files in the same order: HEADWATER_TEST_SHARE=2/6 is the
+second of six.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ LONGEST = (
     "tests/packaging/", "tests/upgrades/", "tests/backups/", "tests/hostile/", "tests/reports/",
     "tests/merging/", "tests/browsing/", "tests/jobs/test_running_supervisor.py", "tests/webhooks/",
 )  # fmt: skip
-"""What takes long in a single file, or in single tests, in the order in which it begins."""
+"""Slow files and tests, in the order in which they start."""
 ALONE = (
     "tests/hostile/test_schemathesis.py", "tests/jobs/test_supervisor.py",
     "tests/browser/test_accessibility.py", "tests/database/test_first_start.py",
     "tests/privacy/test_erasure.py", "tests/backups/test_killed.py",
 )  # fmt: skip
-"""Files whose tests share no fixture beyond those of the whole run."""
+"""Files whose tests share no fixture except those of the whole run."""
 MARKS = {
     "crash": ("tests/crash/",),
     "browser": ("tests/browser/",),
     "packaging": ("tests/packaging/",),
     "sdks": ("tests/sdks/", "tests/conformance/"),
 }
-"""Folders whose tests can be left out by a mark, as they are slow or need other programs."""
+"""Folders with a mark to deselect them, because they are slow or need other programs."""
 
 
 class Scheduling(LoadFileScheduling):
-    """By file, or by test where these have nothing in common."""
+    """Distribute by file, or by test where a file's tests share nothing."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid if nodeid.startswith(ALONE) else super()._split_scope(nodeid)
@@ -55,7 +55,7 @@ def _place(nodeid: str) -> int:
 
 
 def keep_share(config: pytest.Config, items: list[pytest.Item], share: str) -> None:
-    """Keep the files of one of several machines, `2/6`, and deselect the others."""
+    """Keep the files of one machine's share, such as `2/6`, and deselect the others."""
     number, count = map(int, share.split("/"))
     assert 1 <= number <= count, f"HEADWATER_TEST_SHARE={share}"
     files = list(dict.fromkeys(item.path for item in items))

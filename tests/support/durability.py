@@ -1,5 +1,5 @@
-"""What a power cut would leave: a model of a file system that keeps what was synced, and of
-anything else only what was there before. A directory counts with the names it holds.
+"""A model of a file system after a power cut: it keeps synced data, and the earlier state of everything else.
+A directory's state includes the names in it.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import pytest
 
 
 class Disk:
-    """Notes what is synced, and checks at each rename and on demand what is not."""
+    """Records what is synced, and finds unsynced files at each rename and on request."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._synced: dict[int, tuple[int, int]] = {}
         self.renamed: list[Path] = []
         self.unsynced: list[Path] = []
-        """What took its final name without being on disk."""
+        """Files that were renamed to their final name before they were on disk."""
         self._replace(monkeypatch, os, "fsync", self._after_fsync)
         self._replace(monkeypatch, subprocess, "run", self._after_program)
         for name in ("rename", "replace"):
             self._replace(monkeypatch, Path, name, before=self._before_rename)
 
     def missing(self, *paths: Path) -> list[Path]:
-        """Those of the paths, and of what lies below them, that a power cut would take away."""
+        """Return the paths, including everything below them, that a power cut would lose."""
         everything = [each for path in paths for each in (path, *path.rglob("*"))]
         return [each for each in everything if self._synced.get(_inode(each)) != _state(each)]
 
     def sync(self, folder: Path) -> None:
-        """Take what is there for synced."""
+        """Treat everything in the folder as synced."""
         for each in (folder, *folder.rglob("*")):
             self._synced[_inode(each)] = _state(each)
 
@@ -41,7 +41,7 @@ class Disk:
         self._synced[status.st_ino] = (status.st_mtime_ns, status.st_size)
 
     def _after_program(self, command: list[str], **_: Any) -> None:
-        """initdb syncs everything it makes."""
+        """Count everything that initdb makes as synced: it syncs its files itself."""
         if any(word.endswith("/initdb") for word in command):
             self.sync(Path(command[command.index("-D") + 1]))
 

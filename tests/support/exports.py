@@ -1,4 +1,4 @@
-"""Helpers for tests of exports: ask for one, work on it, read its file."""
+"""Helpers for tests of exports: request one, process it, read its file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.reading_fixtures import Api
 
 
 class Exports:
-    """Exports as the holder of a Space's key sees them, worked on here when a test says so."""
+    """Exports as the owner of a Space's key sees them. They are processed here, when a test calls for it."""
 
     def __init__(self, api: Api, connection: psycopg.Connection, url: str, folder: Path) -> None:
         self.api = api
@@ -45,12 +45,12 @@ class Exports:
         return response.json()
 
     def fetch(self, link: str, method: str = "GET", **headers: str) -> httpx.Response:
-        """What a download link leads to; it needs no key."""
+        """Request a download link. It needs no key."""
         parts = urlsplit(link)
         return self.api.anonymous(method, f"{parts.path}?{parts.query}", headers)
 
     def lines(self, export_id: int, kind: str = "events") -> list[dict[str, Any]]:
-        """The rows of a completed export's file."""
+        """Return the rows in the file of a completed export."""
         told = self.status(export_id, kind)
         assert told["status"] == "completed", told
         answer = self.fetch(told["download_url"])
@@ -58,7 +58,7 @@ class Exports:
         return [json.loads(line) for line in gzip.decompress(answer.content).splitlines()]
 
     def whole(self, kind: str = "events", **body: Any) -> list[dict[str, Any]]:
-        """Ask, work, and read the file."""
+        """Request an export, process it and read its file."""
         export_id = self.ask(kind, **body)
         self.work()
         return self.lines(export_id, kind)
@@ -66,7 +66,7 @@ class Exports:
 
 @pytest.fixture
 def exports(api: Api, connection: psycopg.Connection, database_url: str, data_dir: Path) -> Exports:
-    connection.execute(  # work is for the whole installation: the jobs of other tests must go
+    connection.execute(  # the worker processes the whole installation: jobs of other tests must go
         "UPDATE exports SET status = 'failed' WHERE status IN ('queued', 'processing')"
     )
     return Exports(api, connection, database_url, data_dir / "exports")

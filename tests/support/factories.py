@@ -1,7 +1,7 @@
-"""Rows by SQL, for tests of what reads them: a Space, a key, contacts, events, touchpoints.
+"""Rows inserted with SQL, for tests of code that reads them: a Space, a key, contacts, events, touchpoints.
 
-Whatever a test does not say has a plain default. Ids come from the sequences of the product, so
-tests may share the database.
+Columns that a test doesn't set have plain defaults. Ids come from the product's sequences, so tests can share
+the database.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Stage:
-    """A Space, and how to put rows into it."""
+    """A Space, and methods that insert its rows."""
 
     connection: psycopg.Connection
     space_id: int
@@ -39,7 +39,7 @@ class Stage:
         return self._insert("contacts", {"created_at": NOON, **columns})
 
     def identifier(self, contact_id: int, kind: str, value: str, **columns: Any) -> int:
-        """A value known of a contact, later than every one before it; returns its recency."""
+        """Insert an identifier of a contact, more recent than all earlier ones. Return its recency."""
         receipt = self._next("receipt_ids")
         defaults = {"kind": kind, "value": value, "contact_id": contact_id,
                     "origin_id": contact_id, "first_seen_at": NOON, "last_seen_at": NOON,
@@ -65,7 +65,7 @@ class Stage:
         return self._insert("companies", {"name": "Acme", "created_at": NOON, **columns})
 
     def event(self, contact_id: int, **columns: Any) -> int:
-        """An event whose `source_mask` is that of every touchpoint its contact has so far."""
+        """Insert an event whose `source_mask` includes every touchpoint that its contact has so far."""
         sources = self.connection.execute(
             "SELECT DISTINCT source_id FROM touchpoints WHERE space_id = %s AND contact_id = %s",
             (self.space_id, contact_id),
@@ -77,7 +77,7 @@ class Stage:
         return self._insert("events", {**defaults, "contact_id": contact_id, **columns})
 
     def touchpoint(self, contact_id: int, source: str, **columns: Any) -> int:
-        """A touchpoint; what its tag set has may stand among its columns."""
+        """Insert a touchpoint. The columns can include those of its tag set."""
         defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
         ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
         given = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
@@ -85,7 +85,7 @@ class Stage:
         return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **given})
 
     def network(self, name: str, *spellings: str, platform: str = "") -> int:
-        """A paid network of the Space's own; returns its number."""
+        """Insert a paid network of the Space. Return its number."""
         last = self.connection.execute(
             "SELECT max(number) FROM paid_networks WHERE space_id = %s", (self.space_id,)
         ).fetchone()
@@ -97,7 +97,7 @@ class Stage:
         return self._insert("paid_networks", columns, returning="number")
 
     def source_id(self, source: str) -> int:
-        """The number of a listed source, or of a network of the Space's own."""
+        """Return the number of a listed source or of one of the Space's networks."""
         if source in SOURCE_IDS:
             return SOURCE_IDS[source]
         row = self.connection.execute(
@@ -107,7 +107,7 @@ class Stage:
         return row[0]
 
     def tag_set(self, page: str | None = None, **ad: str | None) -> int:
-        """The number of a tag set, made if need be."""
+        """Return the number of a tag set, inserted if necessary."""
         if (Ad(**ad), page) == (Ad(), None):
             return 0
         digest = bytes.fromhex(hash_tag_set(Ad(**ad), page))
@@ -123,18 +123,18 @@ class Stage:
         return self._insert("tag_sets", columns)
 
     def ad(self, kind: str, ad_id: str, name: str) -> int:
-        """What the catalogue calls an id; returns its number."""
+        """Insert an ad name into the catalogue. Return its number."""
         columns = {"kind": kind, "id": ad_id, "name": name}
         return self._insert("ad_names", columns, returning="number")
 
     def export(self, kind: str, error: str, **columns: Any) -> int:
-        """An export that failed, and why."""
+        """Insert a failed export with its error."""
         defaults = {"kind": kind, "error": error, "request": "{}", "status": "failed",
                     "range_start": NOON, "range_end": NOON}  # fmt: skip
         return self._insert("exports", {**defaults, **columns})
 
     def imported(self, kind: str, **columns: Any) -> int:
-        """An import that has ended, with a row that was refused."""
+        """Insert a finished import with one refused row."""
         defaults = {"kind": kind, "name": "x.csv", "status": "finished", "created_at": NOON,
                     "ended_at": NOON, "refused": 1}  # fmt: skip
         import_id = self._insert("import_jobs", {**defaults, **columns})
@@ -143,7 +143,7 @@ class Stage:
         return import_id
 
     def export_schedule(self, name: str, **columns: Any) -> int:
-        """A schedule of events, which is not due."""
+        """Insert an export schedule for events that is not due."""
         defaults = {
             "name": name, "kind": "events", "cadence": "daily", "request": "{}",
             "extension": ".ndjson", "rows_per_file": 1000, "rewritten_days": 2,
@@ -152,22 +152,22 @@ class Stage:
         return self._insert("export_schedules", {**defaults, **columns})
 
     def delivery(self, **columns: Any) -> int:
-        """A delivery to a webhook, of which nothing was made."""
+        """Insert an ignored delivery to a webhook."""
         defaults = {"webhook_id": 1, "received_at": NOON, "headers": "{}", "status": "ignored",
                     "detail": "Nothing is made of it."}  # fmt: skip
         return self._insert("webhook_deliveries", {**defaults, **columns})
 
     def destination(self, **columns: Any) -> int:
-        """Where events are forwarded to: a pixel without its token."""
+        """Insert a destination: a pixel without a token."""
         defaults = {"platform": "tiktok", "name": "Test", "settings": '{"pixel_code": "PIXEL1"}'}
         return self._insert("destinations", {**defaults, **columns})
 
     def spend_connection(self, **columns: Any) -> int:
-        """An ad account whose spend is pulled: without a token."""
+        """Insert a spend connection without a token."""
         return self._insert("spend_connections", {"platform": "meta", "name": "Test", **columns})
 
     def watched_file(self, **columns: Any) -> int:
-        """A watched file that is not due."""
+        """Insert a watched file that is not due."""
         defaults = {
             "kind": "spend", "name": "Test", "address": "https://reports.example/x.csv",
             "next_fetch_at": "2099-01-01T00:00:00Z",
@@ -175,13 +175,13 @@ class Stage:
         return self._insert("watched_files", {**defaults, **columns})
 
     def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
-        """What became of an event at a destination: it failed."""
+        """Insert a failed delivery of an event to a destination."""
         defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}
         given = {"destination_id": destination_id, "event_id": event_id, **columns}
         return self._insert("deliveries", {**defaults, **given})
 
     def attempt(self, delivery_id: int, **columns: Any) -> int:
-        """One that was refused."""
+        """Insert a refused attempt."""
         defaults = {"attempted_at": NOON, "outcome": "refused"}
         return self._insert("delivery_attempts", {"delivery_id": delivery_id, **defaults, **columns})
 
@@ -206,7 +206,7 @@ class Stage:
 
 @cache
 def _insertion(table: str, columns: tuple[str, ...], returning: str) -> str:
-    """Return the statement, which takes longer to put together than to run."""
+    """Return the INSERT statement. Cached, because composing it takes longer than running it."""
     names, values = (", ".join(form.format(name) for name in columns) for form in ('"{}"', "%({})s"))
     return f'INSERT INTO {table} ({names}) VALUES ({values}) RETURNING "{returning}"'
 
@@ -214,7 +214,7 @@ def _insertion(table: str, columns: tuple[str, ...], returning: str) -> str:
 def make_stage(
     connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = SCOPES
 ) -> Stage:
-    """A new Space without rate limits to speak of, and a key to it."""
+    """Create a Space with practically no rate limits, and an API key."""
     space_id = insert_space(connection, timezone=timezone)
     stage = Stage(connection, space_id, "trk_sk_" + secrets.token_urlsafe(32))
     digest = hashlib.sha256(stage.key.encode()).digest()

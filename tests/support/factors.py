@@ -19,13 +19,13 @@ CONFIRM = "/console/account/confirm"
 
 @dataclass
 class App:
-    """The app of a user, and the recovery codes they wrote down."""
+    """A user's app and recovery codes."""
 
     secret: str
     recovery_codes: list[str]
 
     def code(self, ahead: int = 0) -> str:
-        """The code that is shown now, or some steps later."""
+        """Return the current code, or the code some steps ahead."""
         return make_code(self.secret, int(time.time()) // STEP_SECONDS + ahead)
 
     def wrong_code(self) -> str:
@@ -43,7 +43,7 @@ def read_recovery_codes(page: str) -> list[str]:
 
 
 def enrol(browser: Browser) -> App:
-    """Set up an app on its page."""
+    """Set up an app on the console's page."""
     page = browser.get(PAGE)
     (form,) = [form for form in Forms(page.text).forms if form.action == PAGE]
     app = App(read_secret(page.text), [])
@@ -54,12 +54,12 @@ def enrol(browser: Browser) -> App:
 
 
 def forget_used_codes(connection: psycopg.Connection, user_id: int) -> None:
-    """Make the code that is shown now work again, as if time had passed."""
+    """Make the current code valid again, as if time had passed."""
     connection.execute("UPDATE totp_factors SET last_step = 0 WHERE user_id = %s", [user_id])
 
 
 def age_login(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
-    """Make the password of every session this old."""
+    """Set the age of the password in every session of the user."""
     values = {"then": datetime.now(UTC) - timedelta(minutes=minutes), "user": user_id}
     connection.execute(
         "UPDATE sessions SET created_at = %(then)s, password_at = %(then)s WHERE user_id = %(user)s", values
@@ -67,7 +67,7 @@ def age_login(connection: psycopg.Connection, user_id: int, minutes: int = 11) -
 
 
 def age_factor(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
-    """Make the second factor of every session this old."""
+    """Set the age of the second factor in every session of the user."""
     then = datetime.now(UTC) - timedelta(minutes=minutes)
     connection.execute(
         "UPDATE sessions SET factor_at = %s WHERE user_id = %s AND factor_at IS NOT NULL", [then, user_id]

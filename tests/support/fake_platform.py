@@ -1,7 +1,7 @@
-"""Somebody else's server, as well or as badly behaved as a script says, over real HTTP on loopback.
+"""A fake platform server over real HTTP on loopback, as well or as badly behaved as its script.
 
-One step of the script is taken for each request, in the order in which their first bytes arrive;
-when the script is over, `otherwise` answers. Every request that was read is kept.
+Each request takes one step of the script, in the order in which the first bytes arrive. When the script is
+over, `otherwise` answers. Every request that was read is kept.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tests.support.wire import CHUNK, LONGEST_SECONDS, Disconnected, Received, W
 
 
 class Step(Protocol):
-    """What is done about one request. It raises Disconnected to end the connection."""
+    """A reaction to one request. It raises Disconnected to end the connection."""
 
     def before(self, wire: Wire) -> None:
-        """Called when the first bytes are there and none is read."""
+        """Called when the first bytes have arrived and none has been read."""
 
     def after(self, wire: Wire, request: Received) -> None:
         """Called when the request has been read."""
@@ -36,13 +36,13 @@ class _Step:
         pass
 
     def after(self, wire: Wire, request: Received) -> None:
-        """Of a step that ends the connection before, which therefore is never asked."""
+        """Unused: the step has already ended the connection."""
         raise AssertionError(wire, request)
 
 
 @dataclass(frozen=True)
 class Answer(_Step):
-    """A plain answer; a body that is not bytes is sent as JSON."""
+    """A plain answer. A body that is not bytes is sent as JSON."""
 
     status: int = 200
     body: Any = field(default_factory=dict[str, Any])
@@ -65,7 +65,7 @@ class Answer(_Step):
 
 @dataclass(frozen=True)
 class Redirect(_Step):
-    """To another place, which the client must not follow with what it carries."""
+    """A redirect, which the client must not follow with its credentials."""
 
     to: str
     status: int = 307
@@ -76,12 +76,12 @@ class Redirect(_Step):
 
 @dataclass(frozen=True)
 class Drip(_Step):
-    """An answer of which one byte comes per interval, beginning with its status line."""
+    """An answer sent byte by byte, one per interval, starting with its status line."""
 
     answer: Answer = field(default_factory=Answer)
     interval: float = 0.05
     quickly: int = 0
-    """How many of its first bytes come at once."""
+    """The number of first bytes that are sent without pauses."""
 
     def after(self, wire: Wire, request: Received) -> None:
         del request
@@ -110,7 +110,7 @@ class ResetUnread(_Step):
 
 @dataclass(frozen=True)
 class ResetRead(_Step):
-    """Reads the request, which may so have been taken, then resets the connection."""
+    """Reads the request, which may therefore have been processed, then resets the connection."""
 
     def after(self, wire: Wire, request: Received) -> None:
         del request
@@ -119,7 +119,7 @@ class ResetRead(_Step):
 
 @dataclass(frozen=True)
 class CutShort(_Step):
-    """Closes the connection when so many bytes of an answer are sent."""
+    """Closes the connection after `bytes_sent` bytes of an answer."""
 
     bytes_sent: int
     answer: Answer = field(default_factory=Answer)
@@ -132,7 +132,7 @@ class CutShort(_Step):
 
 @dataclass(frozen=True)
 class Huge(_Step):
-    """A body of so many bytes, of a length that is declared or, chunked, is not."""
+    """A body of `length` bytes, with its length declared or, if chunked, undeclared."""
 
     length: int = 1 << 30
     declared: bool = True
@@ -151,7 +151,7 @@ class Huge(_Step):
 
 @dataclass(frozen=True)
 class EndlessHeaders(_Step):
-    """A status line, and then one header after the other."""
+    """A status line, then an endless series of headers."""
 
     def after(self, wire: Wire, request: Received) -> None:
         del request
@@ -162,7 +162,7 @@ class EndlessHeaders(_Step):
 
 @dataclass(frozen=True)
 class GzipBomb(_Step):
-    """A small body that becomes a large one when it is unpacked."""
+    """A small body that becomes large when decompressed."""
 
     unpacked: int = 1 << 30
     status: int = 200
@@ -184,7 +184,7 @@ class GzipBomb(_Step):
 
 @dataclass(frozen=True)
 class Raw(_Step):
-    """Any bytes, which need not be HTTP; then the connection is closed."""
+    """Arbitrary bytes, not necessarily HTTP. Then the connection is closed."""
 
     data: bytes
 
@@ -195,11 +195,11 @@ class Raw(_Step):
 
 
 Reaction = Step | Callable[[Received], Step]
-"""A step, or what chooses one by the request."""
+"""A step, or a function that chooses one from the request."""
 
 
 class FakePlatform:
-    """A server on a port of 127.0.0.1 while the `with` block runs; `url` is its origin."""
+    """A server on a port of 127.0.0.1 while the `with` block runs. `url` is its origin."""
 
     def __init__(self, *script: Reaction, otherwise: Reaction = Answer()) -> None:
         self._script = deque(script)
@@ -211,7 +211,7 @@ class FakePlatform:
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.connections = 0
-        """How many were made so far."""
+        """The number of connections so far."""
 
     @property
     def url(self) -> str:
@@ -219,7 +219,7 @@ class FakePlatform:
 
     @property
     def requests(self) -> list[Received]:
-        """What was read so far, oldest first."""
+        """The requests read so far, oldest first."""
         with self._lock:
             return list(self._requests)
 
@@ -229,12 +229,12 @@ class FakePlatform:
         return [request.json() for request in self.requests]
 
     def then(self, *steps: Reaction) -> None:
-        """Add to the script."""
+        """Append to the script."""
         with self._lock:
             self._script.extend(steps)
 
     def wait_for(self, requests: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """The requests read, as soon as there are so many."""
+        """Wait for this number of requests and return them."""
         wait_until(lambda: len(self.requests) >= requests, seconds, f"{requests} requests")
         return self.requests
 

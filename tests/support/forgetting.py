@@ -1,4 +1,4 @@
-"""A planted fault: a statement that forgets whose rows it reads."""
+"""A planted fault: a statement that forgets to filter by Space."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.clusters import CLUSTER_URL, NO_WALL
 
 
 def forget_space(patch: pytest.MonkeyPatch, queries: Queries, name: str) -> None:
-    """Let a statement read the rows of every Space. A cluster would show them."""
+    """Make a statement read the rows of every Space. Skipped on a cluster, where the rows would show."""
     if CLUSTER_URL is not None:
         pytest.skip(NO_WALL)
     text = queries[name].as_string()
@@ -24,7 +24,7 @@ def forget_space(patch: pytest.MonkeyPatch, queries: Queries, name: str) -> None
 
 
 def take_away_second_wall(patch: pytest.MonkeyPatch) -> None:
-    """Confine no session of an API process any more."""
+    """Stop confining the sessions of API processes."""
 
     async def release(connection: PooledConnection, _: int | None) -> None:
         connection._is_known = False

@@ -1,5 +1,5 @@
-"""A copy of this process that dies at a failpoint: a new process takes a second of the processor to import
-all that it runs.
+"""A copy of this process that dies at a failpoint: a new process would spend a second of CPU time on
+imports.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from headwater.base import failpoints
 
 
 def die_at(point: str, work: Callable[[], object]) -> int:
-    """Work in a copy of this process in which the failpoint is armed. Returns its exit code, as `subprocess`
-    has it.
+    """Run `work` in a copy of this process with the failpoint armed. Return the exit code in `subprocess`'s
+    convention.
     """
 
     def arm() -> None:
@@ -24,9 +24,11 @@ def die_at(point: str, work: Callable[[], object]) -> int:
 
 
 def run_copy(prepare: Callable[[], object], work: Callable[[], object]) -> int:
-    """Prepare and work in a copy of this process. Returns its exit code, as `subprocess` has it."""
+    """Run `prepare` and `work` in a copy of this process. Return the exit code in `subprocess`'s
+    convention.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which it does not use
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forks with threads, unused in the copy
         process = os.fork()
     if not process:
         prepare()

@@ -1,5 +1,5 @@
-"""Spend in the ledger on a platform that the Space has no source for: it was stored while the Space
-had a network of its own for the platform, and the network was removed afterwards.
+"""Spend on a platform without a source in the Space: it was stored while the Space had its own network for
+the platform, and the network was removed later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.support.reading_fixtures import Api
 
 
 def put_spend(client: httpx.Client | Api, rows: Sequence[dict[str, Any]], **also: Any) -> httpx.Response:
-    """Put rows into the ledger; networks for platforms that are not listed exist only meanwhile."""
+    """Store spend rows. Networks for unlisted platforms exist only during the request."""
     send = client.send if isinstance(client, Api) else client.request
     names = {row["platform"] for row in rows} - LISTED_PLATFORMS.keys()
     for name in sorted(names):

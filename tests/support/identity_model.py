@@ -1,6 +1,6 @@
-"""The rules of identity once more, in the plainest words, to hold the pipeline against.
+"""A second, deliberately simple implementation of the identity rules, to compare the pipeline with.
 
-Everything is a list walked from end to end; contacts are numbered from 0 as they appear.
+Everything is a list that is searched from end to end. Contacts are numbered from 0 in order of appearance.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Sighting:
     kind: str
     value: str
     origin: int
-    """The contact it was made on, which may have been merged since."""
+    """The contact it was recorded on, which may have been merged since."""
     first: int
     last: int
     since: int
-    """How many merges came before."""
+    """The number of earlier merges."""
     recency: int
 
 
@@ -32,9 +32,9 @@ class Sighting:
 class Model:
     sightings: list[Sighting] = field(default_factory=list)
     home: list[int] = field(default_factory=list)
-    """Contact to the contact it lives on in."""
+    """The surviving contact of each contact."""
     placed: list[int] = field(default_factory=list)
-    """Event to its contact when it came."""
+    """The contact that each event was stored on when it arrived."""
     merges: list[tuple[int, int, str]] = field(default_factory=list)
 
     def take(self, event: AcceptedEvent | AcceptedHit, *, by_page: bool = False) -> None:
@@ -48,7 +48,9 @@ class Model:
         self.placed.append(contact)
 
     def _is_refused(self, kind: str, value: str, contact: int) -> bool:
-        """A page gives nobody a second address, and nobody somebody else's."""
+        """Return whether a page may not add this value. It can't add a second address to a contact, or
+        another contact's.
+        """
         owners = {self.home[s.origin] for s in self._all(kind, value)}
         return contact not in owners and bool(owners or kind in self._kinds(contact))
 
@@ -78,7 +80,7 @@ class Model:
         if token is None and "trk_token" in shown:
             refused = {*STRONG, "trk_token"}
         elif token is None and refused:
-            found = None  # there is something better to go by
+            found = None  # the token or address is better evidence
         return self._new() if found is None or self._kinds(found) & refused else found
 
     def _strong(self, shown: dict[str, str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""A Space into which files are imported over the API, and the worker."""
+"""A Space that files are imported into over the API, and the worker."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ OWN_TO_A_SPACE = ("id", "updated_at", "as_of", "reported_at")
 
 @dataclass
 class Desk:
-    """A Space's key, and the worker."""
+    """A Space's API client, and the worker."""
 
     client: httpx.Client
     stage: Stage
     folder: Path
     url: str
     before: frozenset[str]
-    """Files that other tests have left."""
+    """Files left by other tests."""
 
     def send(self, kind: str, content: bytes | str, **params: Any) -> httpx.Response:
         headers = {"Content-Type": "text/csv"}
@@ -47,7 +47,7 @@ class Desk:
         return answer.json()
 
     def refusal(self, kind: str, content: bytes | str, **params: Any) -> dict[str, list[str]]:
-        """The errors of a file that is refused, of which nothing is left."""
+        """Return the errors of a refused file, and check that nothing remains of it."""
         answer = self.send(kind, content, **params)
         assert answer.status_code == 422, answer.text
         assert self.left() == ([], [])
@@ -62,7 +62,7 @@ class Desk:
         return answer.json()
 
     def left(self) -> tuple[list[str], list[Any]]:
-        """Files and imports."""
+        """Return the remaining files and imports."""
         files = {path.name for path in self.folder.glob("*.upload*")} - self.before
         jobs = self.stage.connection.execute(
             "SELECT id, status FROM import_jobs WHERE space_id = %s", (self.stage.space_id,)
@@ -70,7 +70,7 @@ class Desk:
         return sorted(files), jobs.fetchall()
 
     def rows(self, kind: str) -> list[Any]:
-        """Everything that imports of a kind have stored in the Space."""
+        """Return everything that imports of one kind have stored in the Space."""
         if kind in LISTS:
             answer = self.client.get(f"/{kind}", params=LISTS[kind])
             return [

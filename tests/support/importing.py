@@ -1,4 +1,4 @@
-"""Helpers for tests of imports: write a file, bring it in, look at what waits."""
+"""Helpers for tests of imports: write a file, import it, read the inbox."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.support.factories import Stage
 
 
 class Importer:
-    """The command, as somebody at a terminal uses it."""
+    """The import command, as run at a terminal."""
 
     def __init__(self, stage: Stage, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.stage, self.folder, self._capsys = stage, folder, capsys
 
     def at(self, stage: Stage) -> Importer:
-        """The same for another Space."""
+        """Return an importer for another Space."""
         return Importer(stage, self.folder, self._capsys)
 
     def write(self, name: str, *rows: Any) -> Path:
-        """A file of these rows, in the form that its name says."""
+        """Write a file with these rows, in the format that its name implies."""
         text = io.StringIO()
         if ".csv" in name:
             writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
@@ -40,20 +40,20 @@ class Importer:
         return path
 
     def run(self, kind: str, file: Path | str, *options: str, status: int = 0) -> dict[str, Any]:
-        """The report of an import."""
+        """Run an import and return its report."""
         self._capsys.readouterr()
         arguments = ["--space", str(self.stage.space_id), str(file), "--json", *options]
         assert main(["import", kind, *arguments]) == status
         return json.loads(self._capsys.readouterr().out)
 
     def refused(self, kind: str, file: Path | str, *options: str) -> str:
-        """What is said of a file that cannot be imported."""
+        """Return the error message for a file that cannot be imported."""
         arguments = ["--space", str(self.stage.space_id), str(file), *options]
         assert main(["import", kind, *arguments]) == 2
         return self._capsys.readouterr().err
 
     def waiting(self) -> list[tuple[str, dict[str, Any]]]:
-        """Kind and payload of every row on the inbox."""
+        """Return the kind and payload of every row in the inbox."""
         found = self.stage.connection.execute(
             "SELECT kind, payload::json FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
         )

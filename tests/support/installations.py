@@ -1,4 +1,4 @@
-"""A new installation, made once by all the processes of a run, and copied in the place of a first start."""
+"""A new installation, created once for all processes of a run and copied in place of a first start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.support.directories import copy_with_owners
 
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _SHARED = "HEADWATER_TEST_INSTALLATION"
-"""The folder of the installation that is copied, as a run's first process tells the others."""
+"""The variable with the folder of the original installation, which the first process of a run passes to the
+others.
+"""
 
 if _SHARED not in os.environ:
     os.environ[_SHARED] = tempfile.mkdtemp(prefix="headwater-tests-")
@@ -23,8 +25,8 @@ if _SHARED not in os.environ:
 
 
 def install(data_dir: Path) -> Path:
-    """Put an installation in place that nobody has used: PostgreSQL's files and a migrated database, which
-    take a first start seconds of the processor.
+    """Put an unused installation in place: PostgreSQL's files and a migrated database. A first start would
+    need seconds of CPU time.
     """
     copy_with_owners(_new_installation(), data_dir)
     return data_dir
@@ -36,8 +38,8 @@ def _new_installation() -> Path:
     with (folder / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "made").exists():
-            shutil.rmtree(made, ignore_errors=True)  # of one that was killed
-            folder.chmod(0o711)  # the server may be another account's
+            shutil.rmtree(made, ignore_errors=True)  # left by a killed process
+            folder.chmod(0o711)  # the server may run under another account
             server = Embedded(made)
             migrate(server.start(UNSAFE, tied=True))
             server.stop()

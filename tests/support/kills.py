@@ -1,4 +1,4 @@
-"""Commands killed at a random moment of their work. HEADWATER_KILLS makes the runs longer."""
+"""Commands killed at a random moment. HEADWATER_KILLS makes the runs longer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS
 
 KILLS = int(os.environ.get("HEADWATER_KILLS", "0"))
-"""How many there are in each test that kills; 0 leaves the number to the test."""
+"""The number of kills in each such test. With 0, the test chooses."""
 DRAW = random.Random("kills")
 
 
 class Victim:
-    """A command of Python's whose work takes about as long as the last time it came to its end."""
+    """A Python command. It is expected to take as long as its last completed run."""
 
     def __init__(self, *words: str) -> None:
         self._command: Sequence[str] = [sys.executable, *words]
@@ -26,7 +26,7 @@ class Victim:
         self.killed = 0
 
     def strike(self) -> bool:
-        """Start it and kill it at a random moment. Returns whether it had ended by then."""
+        """Start the command and kill it at a random moment. Return whether it had already ended."""
         started = time.monotonic()
         process = subprocess.Popen(
             self._command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -1,5 +1,5 @@
-"""Waits for locks, looked at from outside. In a cluster rows are locked on nodes, of whose sessions
-the first node knows only by Citus.
+"""Detection of lock waits from another session. A cluster locks rows on its nodes, and the first node knows
+their sessions only through Citus.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OF_NODES = (
 
 
 def is_waited_for(connection: psycopg.Connection, holder: psycopg.Connection) -> bool:
-    """Return whether any session waits for a lock that `holder`'s has."""
+    """Return whether any session waits for a lock of `holder`'s session."""
     looks = (OF_SERVER, OF_NODES) if is_cluster(connection) else (OF_SERVER,)
     pid = holder.info.backend_pid
     return any(connection.execute(look, (pid,)).fetchone() != (0,) for look in looks)

@@ -1,4 +1,4 @@
-"""A real SMTP server on loopback, which can be made to refuse, or to ask for a password."""
+"""A real SMTP server on loopback that can refuse messages or require a password."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ USER, PASSWORD = "headwater", "correct horse"
 
 @dataclass
 class Mailbox:
-    """What the server has taken, and how it behaves."""
+    """The messages received, and the server's behavior."""
 
     port: int = 0
     taken: list[EmailMessage] = field(default_factory=list[EmailMessage])
     recipients: list[str] = field(default_factory=list[str])
     refusal: str = ""
-    """What it answers to a recipient, instead of taking it."""
+    """The response to a recipient when it is refused."""
     sender_refusal: str = ""
 
     async def handle_MAIL(  # noqa: N802 - the library's names
@@ -67,7 +67,7 @@ def _authenticate(_: SMTP, __: Session, ___: Envelope, mechanism: str, data: Any
 def serve_mail(
     tls: ssl.SSLContext | None = None, *, is_tls_first: bool = False, asks: bool = False
 ) -> Iterator[Mailbox]:
-    """Run a server: with STARTTLS, with TLS from the beginning, or without any."""
+    """Run a server with STARTTLS, with TLS from the start, or without TLS."""
     mailbox = Mailbox()
     options: dict[str, Any] = {}
     if tls is not None and not is_tls_first:

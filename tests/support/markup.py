@@ -1,5 +1,5 @@
-"""Reading our own pages, which quote every value and escape every text: one pattern finds their tags in a
-tenth of the time that `html.parser` takes for all that HTML may be.
+"""A parser for our own pages, which quote every attribute value and escape every text. A single pattern finds
+the tags in a tenth of the time that `html.parser` needs for general HTML.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Markup:
                 self.handle_starttag(tag, {name: unescape(value) for name, value in found})
 
     def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
-        """`attributes` without a value have an empty one."""
+        """Attributes without a value have an empty string."""
 
     def handle_endtag(self, tag: str) -> None: ...
 

@@ -1,4 +1,4 @@
-"""An account of a pretend Meta: a pixel and the token that may use it, over HTTP on loopback."""
+"""A fake Meta account: a pixel and its token, over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CODE = "TEST12345"
 
 
 def answer(request: Received) -> Answer:
-    """What Meta says to a call."""
+    """Return Meta's answer to a request."""
     parts = urlsplit(request.target)
     if parse_qs(parts.query).get("access_token") != [TOKEN]:
         text = "Invalid OAuth access token - Cannot parse access token"
@@ -25,5 +25,5 @@ def answer(request: Received) -> Answer:
 
 
 def meta_account() -> FakePlatform:
-    """Return the account, which is there while its block runs."""
+    """Return the account's server, which runs during its `with` block."""
     return FakePlatform(otherwise=answer)

@@ -1,4 +1,6 @@
-"""What Microsoft's own library declares of its services; without the package bingads, a test is skipped."""
+"""Declarations in Microsoft's own library for its services. Without the package bingads, a test is
+skipped.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 
 
 def declared(service: str, kind: str) -> list[str]:
-    """Return the values, or the members, of a type or of a request."""
+    """Return the values or members of a type or request."""
     pytest.importorskip("bingads", reason="needs the package bingads")
     text = files("bingads").joinpath(f"v13/proxies/production/{service}_service.xml").read_text("utf-8")
     opening = rf'<xs:(?:(?:simple|complex)Type name="{kind}"|element name="{kind}">\s*<xs:complexType)>'

@@ -1,5 +1,5 @@
-"""Other versions of PostgreSQL: the oldest one that is supported, which our package brings along, and the one
-that HEADWATER_TEST_POSTGRESQL names for a run.
+"""Other versions of PostgreSQL: the oldest supported one, which our package includes, and the one that
+HEADWATER_TEST_POSTGRESQL names for a run.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ OLDEST = Programs(own_folder(16), 16)
 
 
 def find_tested() -> Programs | None:
-    """The programs in the folder that HEADWATER_TEST_POSTGRESQL names, or of a major version that our package
-    has; None without it.
+    """Return the programs in the folder that HEADWATER_TEST_POSTGRESQL names, or of the major version it
+    names, from our package. None without the variable.
     """
     named = os.environ.get("HEADWATER_TEST_POSTGRESQL")
     if not named:

@@ -27,7 +27,7 @@ PAGES = ("", "products/1?size=L", "products/ü\"\\'\t2", "cart")
 
 
 def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
-    """The pages of a visit, a minute apart; what follows the first makes no touchpoint."""
+    """Return the page views of a visit, a minute apart. Only the first one makes a touchpoint."""
     return [
         hit(
             trk_token=token, occurred_at=start + place * MINUTE,
@@ -40,18 +40,18 @@ def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
 
 
 def settle(stage: Stage, now: datetime = NOW, most: int = 1000) -> None:
-    """Do all that there is to do with old page views."""
+    """Delete old page views until none is left to delete."""
     while delete_old_views(stage.connection, stage.space_id, most, now):
         pass
 
 
 def survivors(stage: Stage) -> list[int]:
-    """The contacts that are part of no other, the oldest first."""
+    """Return the surviving contacts, oldest first."""
     return [contact for contact, home in stage.rows("contacts", "id", "merged_into") if home is None]
 
 
 def answers(database_url: str, stage: Stage) -> dict[str, list[Any]]:
-    """What is shown of every contact, and every receipt."""
+    """Return what is shown of every contact and every receipt."""
 
     async def read() -> dict[str, list[Any]]:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
@@ -83,7 +83,7 @@ async def _contact(connection: psycopg.AsyncConnection, space: Space, contact_id
 
 
 async def _pages(connection: psycopg.AsyncConnection, space: Space, contact_id: int) -> AsyncIterator[Any]:
-    """Yield the console's page of a contact, then its timeline to the end and back again."""
+    """Yield the console's page of a contact, then its timeline to the end and back."""
     await connection.commit()
     page = await load_contact(connection, space, contact_id, None)
     yield page

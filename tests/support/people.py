@@ -1,4 +1,4 @@
-"""Contacts put in place for the tests that read them, and the list of them."""
+"""Contacts for the tests that read them, and the list of contacts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.reading_fixtures import Api
 
 
 def person(stage: Stage, *emails: str, **columns: Any) -> int:
-    """A contact with these addresses, the first being the primary one, the last the most recent."""
+    """Insert a contact with these addresses. The first is the primary one, the last the most recent."""
     contact_id = stage.contact(email=emails[0] if emails else None, **columns)
     for email in emails:
         stage.identifier(contact_id, "email", email)
@@ -17,7 +17,7 @@ def person(stage: Stage, *emails: str, **columns: Any) -> int:
 
 
 def merge(stage: Stage, merged_id: int, survivor_id: int) -> None:
-    """What a merge leaves of the rows that are read here."""
+    """Change the rows that are read here as a merge does."""
     change = stage.connection.execute
     change("UPDATE contacts SET merged_into = %s WHERE id = %s", (survivor_id, merged_id))
     for table in ("contact_identifiers", "events", "touchpoints", "hits"):

@@ -1,6 +1,6 @@
-"""Contacts, companies and who is who once more, in the plainest words, to hold the API against.
+"""A second, deliberately simple implementation of contacts, companies and identity, to compare the API with.
 
-Everything happens in the order it arrives in; `tick` counts arrivals and is what "recent" means.
+Everything happens in order of arrival. `tick` counts arrivals and defines "recent".
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Company:
 @dataclass
 class Contact:
     number: int
-    """The order of creation."""
+    """The position in order of creation."""
     id: int | None = None
-    """As the API calls it; of one that an event made, unknown until it is asked for."""
+    """The API's id. Unknown for an event's contact until it is looked up."""
     links: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Every value known, as kind and value, and when it last arrived."""
+    """Every known value, as kind and value, and when it last arrived."""
     emails_ever: set[str] = field(default_factory=set)
-    """Those that it has, and those that an update took away."""
+    """Current addresses and those that an update removed."""
     primary: dict[str, str] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     company: Company | None = None
@@ -63,7 +63,7 @@ class People:
     contacts: list[Contact] = field(default_factory=list)
     companies: list[Company] = field(default_factory=list)
     home: dict[int, Contact] = field(default_factory=dict)
-    """Every contact's number to the contact it lives on in."""
+    """The surviving contact of each contact number."""
     tick: int = 0
 
     def alive(self) -> list[Contact]:
@@ -75,7 +75,7 @@ class People:
     def with_email_ever(self, email: str) -> list[Contact]:
         return [contact for contact in self.alive() if email in contact.emails_ever]
 
-    # ------------------------------------------------------------------ what the API is asked for
+    # ---------------------------------------------------------------------- requests to the API
 
     def create(self, collections: dict[str, list[str]], fields: dict[str, Any]) -> Contact:
         contact = self._new()
@@ -102,10 +102,10 @@ class People:
     def claimant(self, claim: str, value: str) -> Company | None:
         return next((each for each in self.companies if getattr(each, claim) == value), None)
 
-    # ---------------------------------------------------------------------------- what events do
+    # --------------------------------------------------------------------------- effects of events
 
     def take(self, event_id: int, event: dict[str, str], *, by_page: bool = False) -> Contact:
-        """An event, as sent by the business or by a page. Returns its contact."""
+        """Process an event from the business or from a page. Return its contact."""
         self.tick += 1
         contact = self._identify(event, by_page=by_page)
         if by_page:
@@ -122,7 +122,7 @@ class People:
         return contact
 
     def _believed(self, contact: Contact, event: dict[str, str]) -> dict[str, str]:
-        """What a page says, without what would be beside, or in the place of, what is known."""
+        """Return a page's event without values that would add to, or replace, a known one."""
         kept = dict(event)
         for kind in STRONG & event.keys():
             key = (kind, event[kind])

@@ -1,4 +1,4 @@
-"""Helpers for tests of the pipeline: rows put on the inbox, and a Space's facts to compare."""
+"""Helpers for tests of the pipeline: rows put on the inbox, and comparable dumps of a Space's facts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECEIVED = "2026-01-01 00:00:00+00"
 
 SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.space_id"
          " AND m.id <= since)")  # fmt: skip
-"""How many merges came before a value; the number itself depends on how events fall in batches."""
+"""The number of merges before a value. The merge's own number depends on how events fall into batches."""
 
 TABLES = {
     "contacts": ("id", "created_at", "merged_into", "company_id", "source_mask", "email", "name",
@@ -58,7 +58,7 @@ WITH_TAGS = {
                    " FROM touchpoints t"
                    " LEFT JOIN tag_sets g ON g.space_id = t.space_id AND g.id = t.tag_set_id) t",
 }  # fmt: skip
-"""Tables with what their rows refer to."""
+"""Tables joined with the rows that they refer to."""
 
 RECEIPT_COLUMNS = {
     ("events", "id"), ("touchpoints", "id"), ("duplicates", "id"), ("duplicates", "event_id"),
@@ -79,22 +79,22 @@ COMPANY_COLUMNS = {
 
 
 def event(**values: Any) -> AcceptedEvent:
-    """An accepted event, with a name and a time unless given."""
+    """Return an accepted event, with a default name and time."""
     return AcceptedEvent(**{"event_name": "purchase", "event_time": T0, **values})
 
 
 def touch(**values: Any) -> AcceptedTouchpoint:
-    """An accepted touchpoint, with a time and a source unless given."""
+    """Return an accepted touchpoint, with a default time and source."""
     return AcceptedTouchpoint(**{"occurred_at": T0, "source": "google_ads", **values})
 
 
 def hit(**values: Any) -> AcceptedHit:
-    """An accepted page view, with a key, a time and a page unless given."""
+    """Return an accepted page view, with a default key, time and page."""
     return AcceptedHit(**{"key": str(uuid4()), "occurred_at": T0, "url": "https://shop.example/", **values})
 
 
 def person(**values: Any) -> AcceptedPerson:
-    """Somebody who says who they are, at a time unless given."""
+    """Return an accepted identification of a person, with a default time."""
     return AcceptedPerson(**{"occurred_at": T0, **values})
 
 
@@ -106,7 +106,7 @@ Item = (
 
 @dataclass(frozen=True)
 class Sent:
-    """An item and who sent it."""
+    """An item and its sender."""
 
     item: Item
     sender: str | None
@@ -116,12 +116,12 @@ Accepted = Item | Sent
 
 
 def by(sender: str, item: Item) -> Sent:
-    """An item by a sender; without one, pages' kinds are a page's and the others an API key's."""
+    """Return an item with a sender. By default, a page sends pages' kinds and an API key the others."""
     return Sent(item, sender)
 
 
 def page(item: Item) -> Sent:
-    """An item by a page."""
+    """Return an item sent by a page."""
     return Sent(item, "browser")
 
 
@@ -133,7 +133,7 @@ KINDS = {
 
 
 def usual_sender(kind: str) -> str:
-    """Who sends a kind where a test names nobody."""
+    """Return the sender of a kind when a test names none."""
     return "browser" if kind in ("hit", "identify", "bots") else "api_key"
 
 
@@ -164,21 +164,21 @@ class Stage:
         return row[0]
 
     def process(self, limit: int = 2000) -> BatchResult:
-        """Process everything that waits in this Space."""
+        """Process all waiting rows of this Space."""
         total = BatchResult()
         while (result := process_space(self.connection, self.space_id, limit)).rows:
             total = total + result
         return total
 
     def run(self, *accepted: Accepted) -> list[int]:
-        """Put rows, and process them as one batch, where nothing may fail."""
+        """Put rows on the inbox and process them as one batch. None may fail."""
         receipts = self.put(*accepted)
         run_batch(self.connection, self.space_id)
         return receipts
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
-        """This Space's rows of a table, in the order of the columns; touchpoints have those of
-        their tag sets too.
+        """Return this Space's rows of a table, sorted by the columns. Touchpoints include the columns of
+        their tag sets.
         """
         names, relation = ", ".join(columns), WITH_TAGS.get(table, table)
         query = f"SELECT {names} FROM {relation} WHERE space_id = %s ORDER BY {names}"
@@ -188,11 +188,11 @@ class Stage:
         return [row[0] for row in self.rows(table, column)]
 
     def contact_of(self, receipt: int) -> int:
-        """The contact that an event is stored on."""
+        """Return the contact that an event is stored on."""
         return dict(self.rows("events", "id", "contact_id"))[receipt]
 
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        """All facts, with ids replaced by their order, so that two Spaces can be compared."""
+        """Return all facts, with ids replaced by their order, so that two Spaces can be compared."""
         numbers = {
             "receipt": {receipt: index for index, receipt in enumerate(self.receipts)},
             "contact": _order(self.values("contacts", "id")),
@@ -228,7 +228,7 @@ def _order(ids: list[int]) -> dict[int, int]:
 
 
 def new_stage(connection: psycopg.Connection, **settings: Any) -> Stage:
-    """A new, empty Space with these settings."""
+    """Create an empty Space with these settings."""
     return Stage(connection, insert_space(connection, **settings))
 
 

@@ -1,7 +1,7 @@
-"""Services as copies of a process that has imported Headwater. Starting one anew takes two to three seconds
-of the processor, mostly for imports in the supervisor, the API and the worker; a copy takes half a second.
-Copies are for tests of what a running service does, not of how it starts. They share no counters, and
-processes that a worker starts are new ones.
+"""Services as copies of a process that has already imported Headwater. Starting a new service takes two to
+three seconds of CPU time, mostly for imports in the supervisor, the API and the worker. A copy takes half a
+second. Copies are for tests of what a running service does, not of how it starts. They share no counters, and
+a worker starts new processes rather than copies.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from tests.support.processes import Serve, environment, start_module
 from tests.support.sizes import ROOT
 
 CAN_COPY = hasattr(os, "pidfd_open") and not IS_LONG
-"""Whether processes that are not this one's children can be waited for. Long runs have new processes."""
+"""Whether this process can wait for processes that are not its children. Long runs use new processes."""
 IMPORTED = ("serve", "api", "worker")
 """The commands whose code the original imports."""
 NAME = Path("/proc/self/comm")
-"""The name of this process. The command line of a copy stays that of the original."""
+"""The file with this process's name. A copy keeps the original's command line."""
 MAX_REQUEST = 1 << 17
 STREAMS = 3
 
 
 class CopiedProcess:
-    """A copy, and what tests use of a `subprocess.Popen`."""
+    """A copy, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(self, original: Original, pid: int, stdout: int) -> None:
         self.pid = pid
@@ -82,7 +82,7 @@ class CopiedProcess:
 
 
 class Original:
-    """The process that is copied, from outside."""
+    """A handle to the process that is copied."""
 
     def __init__(self) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -95,7 +95,7 @@ class Original:
             )  # fmt: skip
 
     def copy(self, command: Sequence[str], log: IO[bytes], variables: Mapping[str, str]) -> CopiedProcess:
-        """Run a module and its arguments in a copy, which writes errors into the log."""
+        """Run a module with its arguments in a copy that logs errors to `log`."""
         request = {"command": [*command], "variables": {**variables}}
         ours, theirs = os.pipe()
         with Path(os.devnull).open("rb") as nothing:
@@ -104,7 +104,7 @@ class Original:
         return CopiedProcess(self, pid, ours)
 
     def read_exit_code(self, pid: int) -> int:
-        """Return the exit code of a copy that has ended, as `subprocess` has it."""
+        """Return the exit code of an ended copy in `subprocess`'s convention."""
         return self._ask({"ended": pid}, [])
 
     def end(self) -> None:
@@ -119,7 +119,7 @@ class Original:
 
 @functools.cache
 def find_original() -> Original:
-    """Return this process's original, which is made at its first use."""
+    """Return this process's original, started at the first call."""
     original = Original()
     atexit.register(original.end)
     return original
@@ -128,25 +128,25 @@ def find_original() -> Original:
 def start_copy(
     command: Sequence[str], log: IO[bytes], variables: Mapping[str, str]
 ) -> CopiedProcess | subprocess.Popen[str]:
-    """Run a module and its arguments in a copy, or in a new process where there can be no copies."""
+    """Run a module with its arguments in a copy, or in a new process where copies are impossible."""
     start = find_original().copy if CAN_COPY else start_module
     return start(command, log, variables)
 
 
 class CopiedServe(Serve):
-    """A `headwater serve` that is a copy."""
+    """A `headwater serve` that runs as a copy."""
 
     start = staticmethod(start_copy)
 
 
 class CopiedChild(ChildProcess):
-    """A process of a supervisor that is a copy of it."""
+    """A supervisor's child process that runs as a copy of the supervisor."""
 
     def _launch(self, command: list[str], pass_fds: tuple[int, ...]) -> None:
         theirs, ours = os.pipe()
         words = command[command.index("headwater") + 1 :]
         name = NAME.read_text()
-        NAME.write_text(words[0])  # the copy has it from its first moment on
+        NAME.write_text(words[0])  # so that the copy has the name from its first moment
         pid = os.fork()
         if not pid:
             os.dup2(theirs, 0)
@@ -154,14 +154,14 @@ class CopiedChild(ChildProcess):
             _end_with(partial(self._work, words, pass_fds))
         NAME.write_text(name)
         os.close(theirs)
-        self.process = LeashedProcess(pid, ours)  # type: ignore[assignment] # what a supervisor uses of it
+        self.process = LeashedProcess(pid, ours)  # type: ignore[assignment] # the part that a supervisor uses
 
     def _work(self, words: Sequence[str], pass_fds: tuple[int, ...]) -> int:
         self._forget_supervisor(pass_fds)
         return run_headwater(words)
 
     def _forget_supervisor(self, pass_fds: tuple[int, ...]) -> None:
-        """Give up its session, signals, open files and variables."""
+        """Drop the supervisor's session, signal handlers, open files and variables."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         for number in (*REQUESTS, signal.SIGCHLD):
@@ -172,7 +172,7 @@ class CopiedChild(ChildProcess):
 
 
 class LeashedProcess(InheritedProcess):
-    """A copy on a leash."""
+    """A copy that ends when its leash is closed."""
 
     def __init__(self, pid: int, leash: int) -> None:
         super().__init__(pid)
@@ -180,10 +180,10 @@ class LeashedProcess(InheritedProcess):
 
 
 def serve_requests(requests: socket.socket) -> None:
-    """Make copies until nobody can ask for any more."""
+    """Make copies until the requesting end is closed."""
     for command in IMPORTED:
         build_parser(command)
-    gc.freeze()  # or collecting garbage would copy all of it into each copy
+    gc.freeze()  # otherwise garbage collection would copy all pages into each copy
     supervisor.ChildProcess = CopiedChild
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, STREAMS)
@@ -217,11 +217,11 @@ def run(command: Sequence[str], variables: Mapping[str, str]) -> int:
 
 
 def _end_with(work: Callable[[], int]) -> NoReturn:
-    """Work and end, without returning to what this process is a copy of, or taking all of it apart."""
+    """Run `work` and exit, without returning into the original's code or tearing the interpreter down."""
     code = 1
     try:
         code = work()
-        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] # what an interpreter ends with
+        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] # an interpreter ends with it
         atexit._run_exitfuncs()
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001 # as an interpreter does

@@ -1,4 +1,4 @@
-"""A server of incoming webhooks on loopback, as Slack's."""
+"""A fake server of incoming webhooks like Slack's, on loopback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass
 class PretendSlack:
-    """What was posted, and what is answered."""
+    """The posted messages, and the answer to them."""
 
     url: str = ""
     status: int = 200

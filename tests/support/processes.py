@@ -1,4 +1,4 @@
-"""Running `headwater` as people run it, for the tests that need real processes."""
+"""Run `headwater` as users run it, for tests that need real processes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
 ABSENT = ROOT / "tests" / "support" / "absent"
-"""Packages that an installation does not have."""
+"""Packages that an installation doesn't have."""
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """This environment without settings of Headwater and packages that installations don't have, and with
-    `extra`.
+    """Return this environment without Headwater's settings and without packages that installations don't
+    have, plus `extra`.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
     places = [str(ABSENT), *filter(None, [kept.get("PYTHONPATH")])]
@@ -32,7 +32,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def at_terminal(*command: str, **variables: str) -> str:
-    """What a program writes to a terminal, until it ends well."""
+    """Run a program at a terminal until it ends successfully, and return its output."""
     terminal, theirs = pty.openpty()
     ran = subprocess.Popen(
         [sys.executable, *command], stdout=theirs, stderr=theirs, env=environment(**variables)
@@ -42,7 +42,7 @@ def at_terminal(*command: str, **variables: str) -> str:
     try:
         while more := os.read(terminal, 65536):
             written += more
-    except OSError:  # how Linux tells that nobody writes to a terminal any more
+    except OSError:  # Linux reports a terminal without a writer this way
         os.close(terminal)
     assert ran.wait() == 0, written
     return written.decode().replace("\r\n", "\n")
@@ -51,7 +51,7 @@ def at_terminal(*command: str, **variables: str) -> str:
 def start_module(
     command: Sequence[str], log: IO[bytes], variables: Mapping[str, str]
 ) -> subprocess.Popen[str]:
-    """Run a module and its arguments, which writes errors into the log."""
+    """Run a module with its arguments in a new process that logs errors to `log`."""
     return subprocess.Popen(
         [sys.executable, "-m", *command],
         stdout=subprocess.PIPE, stderr=log, text=True, env=variables, cwd=ROOT,
@@ -59,10 +59,10 @@ def start_module(
 
 
 class Serve:
-    """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
+    """A `headwater serve` (or `demo`) on a data directory, on a free port by default."""
 
     module = "headwater"
-    """What Python runs."""
+    """The module that Python runs."""
     start = staticmethod(start_module)
 
     def __init__(self, data_dir: Path, *options: str, command: str = "serve", **variables: str) -> None:
@@ -76,7 +76,7 @@ class Serve:
         return self.process.stdout.readline()
 
     def url(self) -> str:
-        """The base URL, once it is ready."""
+        """Return the base URL, once the service is ready."""
         line = self.line()
         assert line.startswith("ready http://"), self.log.read_text()
         return line.removeprefix("ready ").strip()
@@ -89,11 +89,11 @@ class Serve:
             self.kill()
 
     def children(self) -> list[psutil.Process]:
-        """Every process below it."""
+        """Return all descendant processes."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def named(self, word: str) -> list[psutil.Process]:
-        """The living direct children whose name or command line holds `word`."""
+        """Return the running direct children whose name or command line contains `word`."""
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if alive(child) and word in _command(child)]
 
@@ -114,7 +114,7 @@ class Serve:
 
 
 def alive(process: psutil.Process) -> bool:
-    """Whether it runs; in a container an ended orphan may stay a zombie for want of a reaper."""
+    """Return whether a process runs. In a container without a reaper, an ended orphan may stay a zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -124,7 +124,7 @@ def alive(process: psutil.Process) -> bool:
 def _command(process: psutil.Process) -> str:
     try:
         return " ".join(("", process.name(), *process.cmdline()))
-    except psutil.Error:  # it ended just now
+    except psutil.Error:  # it has just ended
         return ""
 
 
@@ -140,7 +140,7 @@ def is_ready(url: str) -> bool:
 
 
 def headwater(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """One finished `headwater` command."""
+    """Run a `headwater` command to its end."""
     return subprocess.run(
         [sys.executable, "-m", "headwater", *arguments],
         capture_output=True, text=True, check=False, env=environment(**variables),

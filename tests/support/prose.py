@@ -1,7 +1,7 @@
-"""Holds the prose of the tree to plain English, and names to nouns and verb phrases; `make check`
-runs it. Prose is docstrings, comments, messages of four words or more, pages and documentation; what
-is counted are turns of phrase that a reader of English stumbles over. A sentence that is found is
-written anew: another word in the same place seldom helps.
+"""Checks that the repository's prose is plain English, and that names are nouns and verb phrases. `make
+check` runs it. Prose is docstrings, comments, messages of four words or more, pages and documentation. It
+counts turns of phrase that a reader of English stumbles over. Rewrite a sentence that it finds: another word
+in the same place seldom helps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.sizes import ROOT, SOURCE
 
 PLACES = ("src", "docs", *(path.name for path in sorted(ROOT.glob("*.md"))), "sdks", "integrations", "deploy")
 MOST, MOST_OF_A_KIND = 2.5, 3.0
-"""Phrases in 1,000 words: in all, and in each kind of text."""
+"""The limits for phrases per 1,000 words: in all texts, and in each kind of text."""
 PHRASES = {
     "preposition + which": r"\b(?:of|in|by|to|from|with|for|on|at|under|after|before|among|between)"
     r" (?:which|whom)\b",
@@ -54,14 +54,14 @@ PARTICIPLES = {
     *("lacking", "together", "gathered", "present", "added", "noted", "read"),
 }
 MOST_PRONOUNS, MOST_PARTICIPLES = 4.0, 3.0
-"""In 1,000 names of variables and parameters."""
+"""The limits per 1,000 names of variables and parameters."""
 OF = re.compile(r"^_?of_|_of$|_of_")
 MOST_OF = 30
-"""Functions that are named `of_x` or `x_of`."""
+"""The limit for functions named `of_x` or `x_of`."""
 
 
 class Text(NamedTuple):
-    """A sentence or more, and where it begins."""
+    """A text of one or more sentences, and its first line."""
 
     line: int
     kind: str
@@ -69,7 +69,7 @@ class Text(NamedTuple):
 
 
 def python_texts(source: str) -> Iterator[Text]:
-    """The docstrings, messages and comments of a module."""
+    """Yield the docstrings, messages and comments of a module."""
     tree = ast.parse(source)
     docstrings: set[ast.Constant] = set()
     for node in ast.walk(tree):
@@ -96,7 +96,7 @@ def is_message(words: str) -> bool:
 
 
 def comments(source: str) -> Iterator[Text]:
-    """The comments of a module, those on consecutive lines together."""
+    """Yield the comments of a module, with consecutive lines joined."""
     start, lines = 0, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -108,7 +108,7 @@ def comments(source: str) -> Iterator[Text]:
 
 
 def markdown_texts(source: str) -> Iterator[Text]:
-    """The paragraphs of a page, without its code."""
+    """Yield the paragraphs of a page, without code."""
     prose = re.sub(
         r"^ *```.*?^ *```", lambda block: "\n" * block[0].count("\n"), source, flags=re.MULTILINE | re.DOTALL
     )
@@ -145,7 +145,7 @@ READERS: dict[str, Callable[[str], Iterator[Text]]] = {
 
 
 class Prose:
-    """The words of texts, and the phrases found in them, by kind."""
+    """The number of words and of phrases found, by kind of text."""
 
     def __init__(self) -> None:
         self.words: Counter[str] = Counter()
@@ -160,7 +160,7 @@ class Prose:
             self.places.append(f"{place}:{text.line} ({text.kind}): {', '.join(found)}")
 
     def rates(self) -> dict[str, float]:
-        """Phrases in 1,000 words, by kind and in all."""
+        """Return phrases per 1,000 words, by kind and overall."""
         rates = {kind: 1000 * self.phrases[kind] / max(1, count) for kind, count in self.words.items()}
         return {**rates, "all": 1000 * self.phrases.total() / max(1, self.words.total())}
 
@@ -177,7 +177,7 @@ def prose_of_the_tree() -> Prose:
 
 
 def names_in(tree: ast.Module) -> Iterator[str]:
-    """The names of variables and parameters."""
+    """Yield the names of variables and parameters."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
@@ -208,7 +208,7 @@ def name_faults(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def faults() -> Iterator[str]:
-    """What is above its bound."""
+    """Yield a message for every limit that is exceeded."""
     prose = prose_of_the_tree()
     for kind, rate in prose.rates().items():
         most = MOST if kind == "all" else MOST_OF_A_KIND
@@ -220,7 +220,7 @@ def faults() -> Iterator[str]:
 
 
 def main() -> int:
-    """Print what is above a bound, and with `--places` each phrase; 1 when anything is."""
+    """Print the exceeded limits and, with `--places`, every phrase. Return 1 when a limit is exceeded."""
     if "--places" in sys.argv:
         print("\n".join(prose_of_the_tree().places))  # noqa: T201 - its output
     found = list(faults())

@@ -12,7 +12,7 @@ from headwater.intake.pipeline.batch import ParsedRows
 
 
 def count_judgements(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
-    """Return a counter of how often what was parsed ahead is used, and how often not."""
+    """Return a counter of how often rows parsed ahead are used (True) and how often not (False)."""
     counter = Counter[bool]()
     still_wait = ParsedRows.still_wait
 
@@ -26,6 +26,6 @@ def count_judgements(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
 
 
 def fail_before_commit(name: str) -> None:
-    """A failpoint at which the disk is full."""
+    """Fail with a full disk at the failpoint before the commit."""
     if name == "worker_before_commit":
         raise psycopg.errors.DiskFull

@@ -24,7 +24,7 @@ AS_OF = {"as_of": "2026-11-26T00:00:00Z"}
 
 
 def make_space(currency: str = "EUR") -> Space:
-    """A Space that is in no database."""
+    """Return a Space that is not in the database."""
     return Space(
         1, "Space", "UTC", currency, "auto", "active", None, [], [], [], [], {}, [], {}, "unknown",
         7, None, None, None, None, None, False, {}, {},
@@ -39,9 +39,7 @@ def read_at_a_terminal(
     name: str = "file.csv",
     encoding: str | None = None,
 ) -> tuple[list[Any], list[dict[str, list[str]]]]:
-    """Return the rows that would be stored, and the errors of the others. Raises
-    UnreadableError.
-    """
+    """Return the rows that would be stored, and the errors of the others. Raise UnreadableError."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / name
         file.write_bytes(content)
@@ -55,7 +53,7 @@ def read_at_a_terminal(
 
 
 def read_as_an_upload(kind: str, content: bytes) -> tuple[list[Any], list[dict[str, list[str]]]]:
-    """Return the same for a file that is uploaded, with the columns that its page proposes."""
+    """Return the same for an uploaded file, with the columns that the upload page proposes."""
     survey = FileSurvey()
     survey.add(content)
     survey.finish()

@@ -1,4 +1,4 @@
-"""Fixtures of the tests that read stored events."""
+"""Fixtures for tests that read stored events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stage(connection: psycopg.Connection) -> Stage:
 
 
 class Api:
-    """The API as the holder of a Space's key sees it."""
+    """The API as the owner of a Space's key sees it."""
 
     def __init__(self, client: httpx.Client, key: str) -> None:
         self._client = client
@@ -33,12 +33,12 @@ class Api:
         return self.send("GET", path, **options)
 
     def anonymous(self, method: str, path: str, headers: dict[str, str]) -> httpx.Response:
-        """A request without a key, to a path of the server rather than of the API."""
+        """Send a request without a key, to a path of the server rather than of the API."""
         base = str(self._client.base_url).partition("/public-api")[0]
         return httpx.request(method, base + path, headers=headers)
 
     def list(self, **params: Any) -> httpx.Response:
-        """List Events over the whole of 2026, unless the parameters say otherwise."""
+        """List events, by default of all of 2026."""
         return self.get("/events", params={**RANGE, **params})
 
     def rows(self, **params: Any) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ class Api:
 
 
 def shown_in_journeys(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a contact's events as journeys show them: with what their amounts are in."""
+    """Return a contact's event items as journeys show them: with the currency of their amounts."""
     return [
         {**item, "currency": "USD", "amount_in_space_currency": item["amount"]}
         if item["type"] == "conversion" else item

@@ -1,4 +1,4 @@
-"""What was released: from the changelog, and from the tags of the repository."""
+"""The released versions, from the changelog and from the repository's tags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((unreleased|\d{4}-\d\d-\d\d)\)$", r
 
 
 def changelog_versions() -> list[tuple[str, str]]:
-    """Every version of the changelog with its date, the newest first."""
+    """Return every version in the changelog with its date, newest first."""
     return HEADING.findall((ROOT / "CHANGELOG.md").read_text())
 
 
@@ -25,8 +25,8 @@ def released_versions() -> list[str]:
 
 
 def former_source(folder: Path) -> Path:
-    """The sources of the last release, extracted into an empty folder. Before the first release these are
-    today's.
+    """Return the sources of the last release, extracted into an empty folder. Before the first release,
+    return the current sources.
     """
     released = released_versions()
     if not released:

@@ -1,5 +1,5 @@
-"""What a migration has done to the schema, as PostgreSQL's own catalogue tells it, and which of it
-the statements of the version before would not survive.
+"""The schema changes of a migration, read from PostgreSQL's catalogue, and those that would break statements
+of the previous version.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ FOUND_BY = ("p", "u", "x", "unique")
 
 @dataclass(frozen=True)
 class Column:
-    """What a statement relies on of a column."""
+    """The properties of a column that statements rely on."""
 
     type: str
     not_null: bool
@@ -92,7 +92,7 @@ class Schema:
 
 
 def read_schema(connection: psycopg.Connection[Any]) -> Schema:
-    """The schema as it is now."""
+    """Read the current schema."""
     return Schema(
         {(table, name): Column(*rest) for table, name, *rest in connection.execute(COLUMNS)},
         {
@@ -104,7 +104,7 @@ def read_schema(connection: psycopg.Connection[Any]) -> Schema:
 
 
 def breaking(before: Schema, after: Schema) -> list[str]:
-    """What the statements that worked before could fail by, now."""
+    """List the changes that could break statements that worked before."""
     return [*_of_columns(before, after), *_of_rules(before, after), *_of_names(before, after)]
 
 
@@ -138,7 +138,7 @@ def _of_rules(before: Schema, after: Schema) -> Iterator[str]:
         if table not in before.tables or (table, name) in before.rules:
             continue
         columns = {column for holder, column in before.columns if holder == table}
-        # Rows of the version before have nothing in a new column, and so are never the same.
+        # The previous version leaves new columns empty, so its rows never conflict in them.
         is_for_old = now.columns <= columns if now.kind in FOUND_BY else now.columns & columns
         if not now.columns or is_for_old:
             yield f"{table}: {name} is a new rule for what was there before"

@@ -1,4 +1,4 @@
-"""The message of a scheduled report, made now."""
+"""The message of a scheduled report, built on request."""
 
 from __future__ import annotations
 

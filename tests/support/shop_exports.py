@@ -1,4 +1,6 @@
-"""Order exports of shops, generated with the awkward cases of real ones, and what each order is worth."""
+"""Generated order exports of shops, with the awkward cases of real ones, and the expected value of each
+order.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ CANCELLED, UNPAID, TEST = "The order was cancelled.", "The order is not paid.", 
 
 @dataclass
 class Expected:
-    """What an import of the export brings in."""
+    """The expected result of importing the export."""
 
     orders: int = 0
     revenue: defaultdict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
@@ -46,7 +48,7 @@ class Expected:
     sources: Counter[str] = field(default_factory=Counter[str])
     refused: Counter[str] = field(default_factory=Counter[str])
     rows: int = 0
-    """Of the table: one for each item of each order."""
+    """Rows in the table: one for each item of each order."""
 
 
 def write_shopify(path: Path, orders: int, seed: str = "shopify") -> Expected:
@@ -85,7 +87,7 @@ def _write_order(number: int, dice: Random, expected: Expected) -> Iterator[dict
 def _age(
     order: dict[str, str], total: Decimal, source: str, dice: Random, expected: Expected
 ) -> dict[str, str]:
-    """Give an order one of a year's fates, and count it."""
+    """Give an order one of the fates of a year, and count it."""
     fate, currency, refunded = dice.random(), order["Currency"], Decimal(0)
     reason = ""
     if fate < 0.05:
@@ -104,7 +106,7 @@ def _age(
     elif fate < 0.26:
         order["Email"], order["Phone"] = "", f"'+49170{int(order['Id']) % 10_000_000:07}"
     elif fate < 0.28:
-        # At a till: nobody visited a page, and nobody is known.
+        # At a till: no page was visited, and the customer is unknown.
         order |= {"Email": "", "Source": "pos"}
         source = ""
     order["Refunded Amount"] = order["Refunded Amount"] if reason else f"{refunded:.2f}"

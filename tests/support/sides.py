@@ -1,5 +1,5 @@
-"""Fixtures of two Spaces, one of them with the twins of the other's rows. A module of tests that imports them
-says how its sides are made (`making_sides`) and which of its tests only read (`only_reads`).
+"""Fixtures of two Spaces, one with twins of the other's rows. A test module that imports them defines how its
+sides are made (`making_sides`) and which of its tests only read (`only_reads`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MakeSide = Callable[..., Any]
 def make_side(
     request: pytest.FixtureRequest, server: Running, connection: psycopg.Connection
 ) -> Iterator[MakeSide]:
-    """Makes a Space, with the twins of another one's rows if there is one."""
+    """Makes a Space, with twins of another Space's rows if one is given."""
     with request.module.making_sides(server, connection) as make:
         yield make
 
@@ -28,7 +28,7 @@ def make_side(
 def unchanged(
     request: pytest.FixtureRequest, server: Running, database_url: str
 ) -> Iterator[tuple[Any, Any]]:
-    """Two Spaces for all tests that only read."""
+    """Two Spaces shared by all tests that only read."""
     with (
         psycopg.connect(database_url, autocommit=True) as connection,
         request.module.making_sides(server, connection) as make,
@@ -39,7 +39,7 @@ def unchanged(
 
 @pytest.fixture
 def sides(request: pytest.FixtureRequest, make_side: MakeSide) -> tuple[Any, Any]:
-    """Two Spaces, new ones unless the test only reads."""
+    """Two Spaces: new ones unless the test only reads."""
     if request.module.only_reads(request):
         return request.getfixturevalue("unchanged")
     mine = make_side()

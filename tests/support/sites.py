@@ -1,4 +1,4 @@
-"""Helpers for tests of the tracker: a site, what a browser posts, and what came of it."""
+"""Helpers for tests of the tracker: a site, the browser's requests, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Site:
     key: str
 
     def post(self, body: bytes | dict[str, Any], **headers: str | None) -> httpx.Response:
-        """A body as it is; headers by name, with None for one left out."""
+        """Post a body unchanged. Headers are given by name, with None for a header to omit."""
         named = {name.replace("_", "-").title(): text for name, text in headers.items()}
         sent = {name: text for name, text in {**BROWSER, **named}.items() if text is not None}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return httpx.post(f"{self.base_url}/t", content=content, headers=sent, timeout=PATIENCE_SECONDS)
 
     def report(self, *items: Any, token: str | None = "tok-1", **more: Any) -> httpx.Response:
-        """A report of these items; `headers` and members of the body."""
+        """Post these items, with optional `headers` and further members of the body."""
         headers = more.pop("headers", {})
         body = {"site": self.key, "items": list(items), **more}
         return self.post(body if token is None else {**body, "token": token}, **headers)
 
     def rows(self) -> list[tuple[str, dict[str, Any]]]:
-        """What waits in the inbox, as (kind, payload), in order."""
+        """Return the waiting inbox rows as (kind, payload), in order."""
         found = self.connection.execute(
             "SELECT kind, payload FROM inbox WHERE space_id = %s ORDER BY id", (self.space_id,)
         ).fetchall()
@@ -81,5 +81,5 @@ def make_site(stage: Stage, base_url: str, origins: tuple[str, ...] = (ORIGIN,))
 
 @pytest.fixture
 def site(stage: Stage, server: Running) -> Site:
-    """A site whose pages come from ORIGIN."""
+    """A site with pages at ORIGIN."""
     return make_site(stage, server.base_url)

@@ -1,6 +1,6 @@
-"""Holds functions to 45 statements, modules to 260, folders of `src` to 25 modules and `src` to 22
-packages; `make check` runs it. Statements are counted, as lines are the formatter's. An exception
-names its reason, and goes with it.
+"""Limits functions to 45 statements, modules to 260, folders of `src` to 25 modules and `src` to 22 packages.
+`make check` runs it. It counts statements, because the formatter decides on lines. An exception states its
+reason and must be removed when it is no longer needed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ FOLDERS = ("src", "tests", "bench", "scripts")
 FUNCTION_STATEMENTS, MODULE_STATEMENTS = 45, 260
 FOLDER_MODULES, PACKAGES = 25, 22
 EXCEPTIONS: dict[str, str] = {}
-"""`path` or `path::function` to the reason why it may be longer."""
+"""The reason why `path` or `path::function` may be longer."""
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """The statements in a module or statement, without itself. Expressions hold none."""
+    """Yield the statements inside a module or statement. Expressions contain none."""
     for part in ("body", "orelse", "handlers", "finalbody", "cases"):
         for node in getattr(tree, part, ()):
             if isinstance(node, ast.stmt):
@@ -30,7 +30,7 @@ def statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 
 def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """What is over a limit in one file: its place, and how long it is."""
+    """Yield the functions and the module above a limit in one file, with their sizes."""
     within = list(statements(ast.parse(path.read_text(encoding="utf-8"))))
     sizes = {name: (len(within), MODULE_STATEMENTS)}
     for node in within:
@@ -42,7 +42,7 @@ def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
 
 
 def crowded(source: Path) -> Iterator[tuple[str, str]]:
-    """The folders with too many modules, and the source when it has too many packages."""
+    """Yield the folders with too many modules, and the source root if it has too many packages."""
     modules = Counter(path.parent for path in source.rglob("*.py") if path.name != "__init__.py")
     for folder, count in sorted(modules.items()):
         if count > FOLDER_MODULES:
@@ -53,7 +53,7 @@ def crowded(source: Path) -> Iterator[tuple[str, str]]:
 
 
 def unformatted(source: Path) -> Iterator[tuple[str, str]]:
-    """The modules of the source that keep lines from the formatter."""
+    """Yield the modules of the source with lines excluded from formatting."""
     for path in sorted(source.rglob("*.py")):
         count = path.read_text(encoding="utf-8").count("# fmt: skip")
         if count:
@@ -61,7 +61,9 @@ def unformatted(source: Path) -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    """Print what is too large and the exceptions that are needed no more; 1 when there are any."""
+    """Print what exceeds a limit, and the exceptions that are no longer needed. Return 1 when there are
+    any.
+    """
     at_fault = {
         place: size
         for folder in FOLDERS

@@ -1,4 +1,4 @@
-"""Spaces put straight into the database, as `create_space` would."""
+"""Spaces inserted directly into the database, as `create_space` would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psycopg import Connection
 
 
 def insert_space(connection: Connection[Any], **columns: Any) -> int:
-    """Insert a Space with these columns and the row that it is locked by; return its id."""
+    """Insert a Space with these columns and the row that locks it. Return its id."""
     columns = {"name": "Test", **columns}
     names = ", ".join(columns)
     holders = ", ".join(f"%({name})s" for name in columns)
@@ -22,6 +22,6 @@ def insert_space(connection: Connection[Any], **columns: Any) -> int:
 
 
 def backdate_space(connection: Connection[Any], space_id: int) -> None:
-    """Let a Space be an hour old: new ones are not checked for alerts yet."""
+    """Make a Space an hour old, because new ones aren't checked for alerts yet."""
     made_at = datetime.now(UTC) - timedelta(hours=1)
     connection.execute("UPDATE spaces SET created_at = %s WHERE id = %s", (made_at, space_id))

@@ -1,4 +1,4 @@
-"""Statements as PostgreSQL's own grammar reads them: their parts, for the rules of a cluster."""
+"""Statements parsed by PostgreSQL's own grammar, for the rules of a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pglast import ast, parse_sql
 from pglast.parser import ParseError
 
 Volatility = Mapping[str, str]
-"""Of every function of the database, by its name and number of arguments: i, s or v."""
+"""The volatility of every function of the database, by name and number of arguments: i, s or v."""
 
 PARAMETER = re.compile(r"%\(\w+\)s")
 COMPOSED = re.compile(r"\{(\w*)\}")
@@ -20,14 +20,12 @@ FILLINGS: tuple[dict[str, str], ...] = (
     {"rows": "(1), (2)", "columns": "a = 1", "cleared": "a = 1", "query": "a"},
     {"rows": "SELECT 1 FROM a", "order": "ASC", "joins": "", "money": "", "direction": ""},
 )
-"""What may stand for composed parts, tried one after the other; a name stands for all others."""
+"""Substitutes for composed parts, tried in turn. A name replaces all other parts."""
 
 
 @cache
 def parsed(sql: str) -> tuple[Any, ...]:
-    """Return the statements of a piece of SQL: none where it is only a part of others. What is
-    bound is a string there.
-    """
+    """Return the statements in a piece of SQL. Return none for a fragment. Parameters become strings."""
     text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
     for filling in FILLINGS:
         parts = COMPOSED.split(text)
@@ -40,7 +38,7 @@ def parsed(sql: str) -> tuple[Any, ...]:
 
 
 def nodes(tree: Any) -> Iterator[Any]:
-    """Yield a tree's nodes, the outer ones first."""
+    """Yield a tree's nodes, outer ones first."""
     if isinstance(tree, (tuple, list)):
         for item in tree:
             yield from nodes(item)
@@ -67,7 +65,7 @@ def writes(tree: Any) -> list[Any]:
 
 
 def changes(write: Any) -> list[Any]:
-    """Return the parts of a write that a node evaluates for each of its rows."""
+    """Return the parts of a write that a node evaluates for each row."""
     if isinstance(write, ast.InsertStmt):
         conflict = write.onConflictClause
         return [conflict.targetList, conflict.whereClause] if conflict is not None else []
@@ -82,7 +80,7 @@ def tables_in(tree: Any) -> list[Any]:
 
 
 def locked(select: Any, clause: Any) -> set[str]:
-    """The tables whose rows a query locks: those that it names, or all."""
+    """Return the tables whose rows a query locks: those that it names, or all."""
     names = {table.relname for table in clause.lockedRels or ()}
     return {
         table.relname

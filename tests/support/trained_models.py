@@ -1,4 +1,4 @@
-"""Trained models for tests, with weights that no journeys have to lead to."""
+"""Trained models for tests, with weights that don't need matching journeys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plant_trained_model(
     *,
     current: bool = True,
 ) -> int:
-    """Store a trained model with weights by markov in these proportions, and return its id."""
+    """Store a trained model with markov weights in these proportions, and return its id."""
     row = connection.execute(
         "INSERT INTO trained_models (space_id, name, event_name, start_at, end_at, window_days, conversions,"
         " lost, untouched, counts, digest)"
@@ -46,7 +46,7 @@ def plant_trained_model(
 
 
 def in_billionths(proportions: Mapping[str, int]) -> dict[str, int]:
-    """Return weights that add up to a billion, what is lost by rounding with the first."""
+    """Return weights that add up to a billion. The first one includes the rounding difference."""
     total = sum(proportions.values())
     weights = {source: BILLION * each // total for source, each in proportions.items()}
     first = next(iter(weights))

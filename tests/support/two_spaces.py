@@ -1,4 +1,4 @@
-"""Two Spaces to tell apart: everything that can be stored of a person, and twins of its rows."""
+"""Two Spaces to keep apart: all data that can be stored about a person, and twins of its rows."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tests.support.factories import Stage
 from tests.support.trained_models import plant_trained_model
 
 CLAIMS = {"domain": "claimed-x.com", "external_id": "claimed"}
-"""What a company of every Space has."""
+"""The columns of a company that exists in every Space."""
 
 TWIN = "Twin"
-"""What the twins of a row have in place of its texts."""
+"""The text in a twin's row in place of the original texts."""
 
 NOTED_LATER = {"api_keys": "last_used_at"}
-"""Columns that a request changes some time after it was answered."""
+"""Columns that a request changes after it has been answered."""
 
 SPENT = ((5, "DE"), (6, "FR"), (7, ""))
 """Amounts and countries of the ledger's rows."""
 
 
 def everything_of(stage: Stage) -> dict[str, list[str]]:
-    """Every row of a Space, by table. When a key was last used is left out: it is written behind
-    the back of the request that used it.
+    """Return every row of a Space, by table. The time of a key's last use is left out, because it is written
+    after the answer to the request that used the key.
     """
     found = stage.connection.execute(_select_all(stage.connection), {"space_id": stage.space_id})
     return dict(found.fetchall())
@@ -35,7 +35,7 @@ def everything_of(stage: Stage) -> dict[str, list[str]]:
 
 @cache
 def _select_all(connection: psycopg.Connection) -> str:
-    """Return one statement for all tables: one by one they take longer than most tests."""
+    """Return one statement for all tables: separate ones take longer than most tests."""
     return " UNION ALL ".join(
         f"SELECT '{table}', ARRAY(SELECT (to_jsonb(t) - '{NOTED_LATER.get(table, '')}')::text"
         f" FROM {table} t WHERE space_id = %(space_id)s ORDER BY 1)"
@@ -56,8 +56,8 @@ def tenant_tables(connection: psycopg.Connection) -> list[str]:
 
 
 def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
-    """A contact that others were merged into, with all that can be stored of one, another contact
-    with one of its addresses, and an event that waits; what of it can be named, by kind.
+    """Create a contact that others were merged into, with all data that can be stored about one, another
+    contact with one of its addresses, and a waiting event. Return their ids by kind.
     """
     tag = str(stage.space_id)
     _add_spend(client, tag)
@@ -142,8 +142,8 @@ def _add_spend(client: httpx.Client, tag: str) -> None:
 
 
 def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) -> dict[str, list[Any]]:
-    """Destinations, what became of the events there, and of three that are not too old to be sent
-    once more.
+    """Create destinations, the events' deliveries to them, and three deliveries that are recent enough to be
+    resent.
     """
     forwarding = [stage.destination(status="held", name=tag) for _ in range(2)]
     told = [
@@ -175,7 +175,7 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
 
 
 def _stored_columns(stage: Stage, table: str) -> list[str]:
-    """The columns a row is inserted with: PostgreSQL computes the generated ones itself."""
+    """Return the columns that an insert needs. PostgreSQL computes the generated ones."""
     rows = stage.connection.execute(
         "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
         " AND NOT attisdropped AND attgenerated = ''",
@@ -185,7 +185,7 @@ def _stored_columns(stage: Stage, table: str) -> list[str]:
 
 
 def add_twins(mine: Stage, other: Stage) -> None:
-    """All rows of a Space once more in another one: the same ids, other contents."""
+    """Copy all rows of a Space to another one, with the same ids and other contents."""
     twin = dict.fromkeys(
         ("name", "phone", "location", "event_url", "url", "campaign_name", "profile_field_1", "error"), TWIN
     )

@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for an amount of time."""
+"""Waiting for a condition, never for a fixed time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 PATIENCE_SECONDS = 300.0
-"""What a test waits for whatever must come in the end. It costs nothing when all is well, and a
-machine can be as busy as it likes.
+"""How long a test waits for something that must happen. A passing test doesn't wait longer for it, and a busy
+machine doesn't fail the test.
 """
 
 _pause = threading.Event()
@@ -20,8 +20,8 @@ def wait_until(
     what: str = "the condition",
     pause: Callable[[], object] = lambda: _pause.wait(0.01),
 ) -> None:
-    """Return as soon as `condition` holds; fail when it does not within `seconds`. A `pause`
-    that lets a browser go on is for what its driver does only while the test waits for it.
+    """Return as soon as `condition` holds. Fail when it doesn't within `seconds`. Pass a `pause` that keeps a
+    browser running if its driver works only while the test waits for it.
     """
     deadline = time.monotonic() + seconds
     while not condition():

@@ -1,4 +1,4 @@
-"""Helpers for tests of webhooks: make one, sign as its sender would, deliver."""
+"""Helpers for tests of webhooks: create one, sign as its sender would, deliver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ RECEIVED = 1_778_680_800.0
 
 
 def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
-    """What a believed body amounts to, for someone who bought before: `headers`, `settings`."""
+    """Return the outcome of an authenticated body, for a returning customer. Options: `headers`,
+    `settings`.
+    """
     headers = {**SAMPLES[kind].headers, **options.get("headers", {})}
     lower = {name.lower(): text for name, text in headers.items()}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -45,14 +47,14 @@ def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
 
 
 def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
-    """The event of a body, without members that have their defaults."""
+    """Return the event of a body, without members that have their defaults."""
     outcome = read(kind, body, **options)
     assert outcome.event is not None, outcome
     return json.loads(msgspec.json.encode(outcome.event))
 
 
 def refund_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
-    """What a body says of an order's money, without members that have their defaults."""
+    """Return the refund of a body, without members that have their defaults."""
     outcome = read(kind, body, **options)
     assert outcome.refund is not None, outcome
     return json.loads(msgspec.json.encode(outcome.refund))
@@ -77,7 +79,7 @@ class Hook:
         return httpx.post(self.url, content=body, headers=headers, timeout=PATIENCE_SECONDS)
 
     def deliver(self, body: Any, **headers: str) -> httpx.Response:
-        """Deliver as the sender does: signed, with the headers that its type has."""
+        """Deliver as the sender does: signed, with the headers of its type."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         sample = SAMPLES[self.type]
         signed = {sample.signature: sample.sign(raw, self.secret)} if self.secret else {}
@@ -85,7 +87,7 @@ class Hook:
         return self.post(raw, {**sample.headers, **signed, **named})
 
     def deliveries(self, *columns: str) -> list[Any]:
-        """The kept deliveries, the oldest first: a tuple of columns each, or the one column."""
+        """Return the stored deliveries, oldest first: tuples of the columns, or values of a single column."""
         rows = self.stage.connection.execute(
             f"SELECT {', '.join(columns)} FROM webhook_deliveries"
             " WHERE space_id = %s AND webhook_id = %s ORDER BY id",
@@ -98,7 +100,7 @@ class Hook:
 
 
 class Hooks:
-    """Makes webhooks."""
+    """Creates webhooks."""
 
     def __init__(self, stage: Stage, server: Running, url: str) -> None:
         self.stage, self.server, self.url = stage, server, url
@@ -106,7 +108,7 @@ class Hooks:
     def make(
         self, kind: str, secret: str | None = SECRET, stage: Stage | None = None, **settings: str
     ) -> Hook:
-        """A webhook of `stage`'s Space; settings by key, with `__` for a dot."""
+        """Create a webhook in `stage`'s Space. Settings are given by key, with `__` for a dot."""
         owner = stage or self.stage
         pairs = {key.replace("__", "."): text for key, text in settings.items()}
         new = NewWebhook(kind, "Test", read_settings(kind, pairs), secret)
@@ -120,7 +122,7 @@ class Hooks:
         return Hook(owner, self.server.base_url, kind, webhook_id, token, secret)
 
     def generic(self, **settings: str) -> Hook:
-        """One without a signature, whose bodies are payloads of purchases."""
+        """Create an unsigned webhook whose bodies are payloads of purchases."""
         return self.make(
             "generic", None, event="purchase", map__email="email", map__amount="amount", **settings
         )

@@ -1,4 +1,4 @@
-"""A connection to a client as a test's server has it: bytes sent, awaited and cut off."""
+"""The server's end of a connection in tests: sending, waiting and cutting off."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 LONGEST_SECONDS = 60.0
-"""After which a server that drips, floods or keeps silent gives up."""
+"""After this time, a server that drips, floods or keeps silent gives up."""
 CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)
 class Received:
-    """A request that was read whole."""
+    """A request that was read completely."""
 
     method: str
     target: str
@@ -35,12 +35,12 @@ class Received:
 
 
 class Disconnected(Exception):
-    """The client, or the test, ended the connection."""
+    """The client or the test has ended the connection."""
 
 
 @dataclass
 class Wire:
-    """A connection, for a step to write to. Waits end when the test does."""
+    """A connection that a step writes to. Waits end with the test."""
 
     connection: socket.socket
     stopping: threading.Event
@@ -56,7 +56,7 @@ class Wire:
             raise Disconnected
 
     def pour(self, pieces: Iterable[bytes], interval: float = 0) -> None:
-        """Send the pieces, for at most LONGEST_SECONDS."""
+        """Send the chunks, for at most LONGEST_SECONDS."""
         deadline = time.monotonic() + LONGEST_SECONDS
         for piece in pieces:
             self.send(piece)
@@ -65,7 +65,7 @@ class Wire:
                 raise Disconnected
 
     def reset(self) -> None:
-        """End it with RST, as a crashing host or a firewall does."""
+        """End the connection with RST, as a crashing host or a firewall does."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         raise Disconnected
 

@@ -1,5 +1,5 @@
-"""Rich, which tools of this repository need, is absent from installations of Headwater. Where it is present,
-structlog imports it with 60 modules more, which every started process would pay for.
+"""Hide Rich from the tests. Tools of this repository need it, but an installation of Headwater doesn't have
+it. Where Rich is installed, structlog imports it with 60 more modules, which slows every process start.
 """
 
 raise ImportError("Installations have no rich.")

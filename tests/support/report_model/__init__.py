@@ -1,3 +1,3 @@
-"""Reports by the words of their definition, in plain Python over plain lists: the judge of whatever
-computes them fast. It shares no arithmetic with the product, only the names of sources.
+"""Reports computed from their definitions, in plain Python over plain lists: a reference for the fast
+implementations. It shares only the names of sources with the product, no arithmetic.
 """

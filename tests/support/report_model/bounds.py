@@ -1,4 +1,4 @@
-"""The bounds beyond which an amount counts in no report, though its event does."""
+"""The limits above which reports leave out an event's amount but still count the event."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MAX_AMOUNT, MAX_PAGE_AMOUNT = 10**11, 10**7
 
 
 def reason_beyond(size: Fraction, *, from_page: bool) -> str | None:
-    """Why an amount of this size in the Space's currency is left out, if it is."""
+    """Return why an amount of this size in the Space's currency is left out, or None."""
     if from_page and size > MAX_PAGE_AMOUNT:
         return "page_amount_too_large"
     return "too_large" if size > MAX_AMOUNT else None
 
 
 def within_bounds(event: Event) -> Event:
-    """An event in the Space's currency, without an amount that is beyond a bound."""
+    """Return an event in the Space's currency, without its amount if that exceeds a limit."""
     size = abs(Fraction(event.amount or 0))
     reason = reason_beyond(size, from_page=event.from_page)
     return event if reason is None else event.counting(reason)

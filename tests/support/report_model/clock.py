@@ -1,5 +1,5 @@
-"""Periods on a Space's clock: which moments they hold, what they are compared with, which days,
-weeks and months they touch.
+"""Periods in a Space's time zone: the moments they contain, the periods they are compared with, and the days,
+weeks and months they include.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ STEPS = ("day", "week", "month")
 
 @dataclass(frozen=True)
 class Period:
-    """From one second to another, both included, as the clock shows them."""
+    """A period from one second to another, both included, in local time."""
 
     start: datetime
     end: datetime
 
     def bounds(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
-        """Its first instant, and the first after it.
+        """Return its first instant, and the first instant after it.
 
-        A second that the clock shows twice begins a period the first time and ends it the second.
-        A second that it skips is as long after the skipped hour's beginning.
+        A second that occurs twice starts a period at its first occurrence and ends one at its second. A
+        second that is skipped counts from the start of the skipped hour.
         """
         ends = [_instant(self.end, zone, fold) for fold in (0, 1)]
         return _instant(self.start, zone, 0), max(ends) + SECOND
@@ -34,15 +34,15 @@ class Period:
         return start <= moment < end
 
     def begins_before(self, moment: datetime, zone: ZoneInfo) -> bool:
-        """True when its first second is before that of a moment."""
+        """Return whether the period starts before the second of a moment."""
         return self.bounds(zone)[0] < moment.replace(microsecond=0)
 
     def ends_after(self, moment: datetime, zone: ZoneInfo) -> bool:
-        """True when its last second is after that of a moment."""
+        """Return whether the period ends after the second of a moment."""
         return self.bounds(zone)[1] - SECOND > moment.replace(microsecond=0)
 
     def steps(self, group: str) -> list[str]:
-        """The days, weeks or months with any date of the period, in order."""
+        """Return the days, weeks or months with any date of the period, in order."""
         count = (self.end.date() - self.start.date()).days + 1
         dates = [self.start.date() + timedelta(days=number) for number in range(count)]
         return list(dict.fromkeys(step_of(group, day) for day in dates))
@@ -53,14 +53,16 @@ def _instant(local: datetime, zone: ZoneInfo, fold: int) -> datetime:
 
 
 def step_of(group: str, day: date) -> str:
-    """The key of the day, week or month that a date is in."""
+    """Return the key of the day, week or month that contains a date."""
     if group == "week":
         return (day - timedelta(days=day.weekday())).isoformat()
     return day.isoformat()[: 7 if group == "month" else 10]
 
 
 def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
-    """The key of a moment: a step, the weekday from 1 (Monday) to 7, or the hour from 00 to 23."""
+    """Return the key of a moment: a day, week or month, the weekday from 1 (Monday) to 7, or the hour from 00
+    to 23.
+    """
     local = moment.astimezone(zone)
     if group == "weekday":
         return str(local.isoweekday())
@@ -70,7 +72,7 @@ def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
 
 
 def compared(period: Period, compare: str, now: datetime | None = None) -> Period | None:
-    """The period that another is compared with: of one that is not over, as much as has passed."""
+    """Return the comparison period. For a period in progress, it is as long as the elapsed part."""
     whole = _compared_whole(period, compare)
     if whole is None or now is None or not period.start <= now <= period.end:
         return whole
@@ -104,7 +106,7 @@ def _compared_whole(period: Period, compare: str) -> Period | None:
 
 
 def whole_months(period: Period) -> int:
-    """The number of calendar months that a period is; 0 where it is not exactly some."""
+    """Return the number of calendar months in a period, or 0 if it isn't a whole number of months."""
     start, end = period.start, period.end
     last_day = monthrange(end.year, end.month)[1]
     begins = start.day == 1 and start.time() == time()
@@ -114,7 +116,7 @@ def whole_months(period: Period) -> int:
 
 
 def counterpart(group: str, key: str, period: Period, other: Period, compare: str) -> str | None:
-    """The key in the other period of a day, week or month; None where it has no such."""
+    """Return the matching day, week or month in the other period, or None."""
     theirs = other.steps(group)
     if compare == "previous_period":
         place = period.steps(group).index(key)

@@ -1,4 +1,4 @@
-"""Cohorts, worked out customer by customer."""
+"""Cohorts, computed customer by customer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.report_model.question import Question
 from tests.support.report_model.selection import conversions_of, keeps
 
 Cell = tuple[date, int]
-"""A month of acquisition, and the months since."""
+"""A month of acquisition, and the number of months since."""
 
 
 @dataclass
 class Figures:
-    """What some customers brought."""
+    """The figures of some customers."""
 
     revenue: dict[Cell, Fraction] = field(default_factory=dict[Cell, Fraction])
     buying: dict[Cell, set[object]] = field(default_factory=dict[Cell, set[object]])
@@ -33,7 +33,7 @@ class Figures:
 
 @dataclass
 class Cohorts:
-    """The answer, without spend."""
+    """The cohorts report, without spend."""
 
     groups: dict[Key, Figures] = field(default_factory=dict[Key, Figures])
     total: Figures = field(default_factory=Figures)
@@ -41,14 +41,14 @@ class Cohorts:
 
 
 def customer_of(event: Event, *, by_company: bool) -> object:
-    """Whom an event is of: the company where companies are customers and it has one."""
+    """Return an event's customer: its company where companies are customers, otherwise its contact."""
     if by_company and event.company_id is not None:
         return "company", event.company_id
     return "contact", event.contact_id
 
 
 def path_of_customer(_each: Conversion, first: Conversion) -> list[Touchpoint]:
-    """The touches that an event is shared out over: those before the customer's first order."""
+    """Return the touches that share an event's credit: those before the customer's first order."""
     return first.window
 
 
@@ -57,7 +57,7 @@ def month_of(event: Event, facts: Facts) -> date:
 
 
 def make_cohorts(facts: Facts, question: Question, today: date) -> Cohorts:
-    """The cohorts of the months that a question's period touches, up to the month of a day."""
+    """Return the cohorts of the months in a question's period, up to the month of `today`."""
     cohorts = Cohorts()
     months = question.start.date().replace(day=1), min(question.end.date(), today).replace(day=1)
     for customer, first, conversions in _customers(facts, question):
@@ -74,8 +74,8 @@ def make_cohorts(facts: Facts, question: Question, today: date) -> Cohorts:
 def events_behind(
     facts: Facts, question: Question, cell: Cell, *, some: bool, unattributed: bool
 ) -> list[Event]:
-    """The events of a month of the customers of a cohort: of some, those whose first order a touch
-    that counts has credit of, or nobody.
+    """Return a cohort's events in one month. With `some`, only customers count whose first order is credited
+    to a matching touch or, with `unattributed`, to no touch.
     """
     events: list[Event] = []
     for _, first, conversions in _customers(facts, question):
@@ -94,7 +94,7 @@ def events_behind(
 
 
 def _customers(facts: Facts, question: Question) -> Iterator[tuple[object, Conversion, list[Conversion]]]:
-    """Every customer with an order, the first one, and all of their events."""
+    """Yield every customer with an order, with the first order and all of the customer's events."""
     everything = replace(question, group_by=(), only=())
     always = Period(question.start.replace(year=1990), question.end.replace(year=2090))
     by_customer: dict[object, list[Conversion]] = {}
@@ -138,7 +138,7 @@ def _months_between(first: date, other: date) -> int:
 
 
 def payback(revenue: list[Fraction], spend: Fraction, rate: Fraction) -> int | None:
-    """The first month until which revenue after a cost rate in per cent covers the spend."""
+    """Return the first month by which revenue minus the cost rate (in per cent) covers the spend."""
     so_far = Fraction(0)
     for month, amount in enumerate(revenue):
         so_far += amount * (100 - rate) / 100

@@ -1,4 +1,4 @@
-"""Figures of a group: every measure by its definition, over its events and credits."""
+"""The figures of a group: every measure computed from its definition, over the group's events and credits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Figures = dict[str, Figure]
 
 @dataclass
 class Group:
-    """What belongs to a row."""
+    """The events and credits of a row."""
 
     counted: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
-    """Events that count as a whole, by id."""
+    """Events that count in full, by id."""
     touched: dict[int, Conversion] = field(default_factory=dict[int, Conversion])
     """Events with any touch of the group in the window."""
     credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
     """By model."""
     visits: int = 0
     visit_credit_unknown: bool = False
-    """True if only some touches' credit is known."""
+    """True if the credit of only some touches is known."""
 
     def count(self, conversion: Conversion) -> None:
         self.counted[conversion.event.id] = conversion
@@ -42,7 +42,7 @@ class Group:
 
 
 def whole(conversions: Iterable[Conversion]) -> Group:
-    """A group of whole events, credited as a whole to whoever it is the group of."""
+    """Return a group that contains entire events."""
     group = Group()
     for conversion in conversions:
         group.count(conversion)
@@ -52,7 +52,7 @@ def whole(conversions: Iterable[Conversion]) -> Group:
 
 
 def list_columns(question: Question) -> list[str]:
-    """The figures of a row: measures, those of credit once for each of several models."""
+    """Return a row's columns. With several models, credit measures have one column for each."""
     return [column for measure in question.measures for column in columns_of_measure(question, measure)]
 
 
@@ -65,7 +65,7 @@ def columns_of_measure(question: Question, measure: str) -> list[str]:
 
 
 def make_figures(group: Group, question: Question, facts: Facts) -> Figures:
-    """The figures of a group but its share, which needs the whole."""
+    """Return the figures of a group except the share, which needs the total."""
     figures: Figures = {}
     for measure in question.measures:
         if measure == "share":
@@ -76,7 +76,7 @@ def make_figures(group: Group, question: Question, facts: Facts) -> Figures:
 
 
 def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
-    """The same of a group whose events count as credited to it with all their amount."""
+    """Return the figures of a group whose events are credited to it with their full amounts."""
     figures = make_figures(group, question, facts)
     for measure in set(CREDITED) & set(question.measures):
         amounts = [conversion.amount for conversion in group.counted.values()]
@@ -91,7 +91,7 @@ def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
 
 
 def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
-    """The figures in the order of the columns, with the row's share of the first measure."""
+    """Return the figures in column order, with the row's share of the first measure."""
     done = dict(figures)
     if "share" in question.measures:
         shares = columns_of_measure(question, "share")
@@ -105,7 +105,7 @@ def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
 
 
 def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
-    """The models and columns of a measure."""
+    """Return the models and columns of a measure."""
     columns = columns_of_measure(question, measure)
     return list(zip(question.models, columns, strict=False))
 
@@ -136,7 +136,7 @@ def _visit_figure(measure: str, group: Group, credits_: list[Credit]) -> Figure:
 
 
 def visit_conversions(credits_: list[Credit]) -> Fraction:
-    """The parts of conversions that page views are credited with."""
+    """Return the parts of conversions that page views are credited with."""
     return _sum(credit.part for credit in credits_ if credit.converts and credit.touch.by_hit)
 
 
@@ -171,14 +171,14 @@ def _new_customers(conversions: list[Conversion], question: Question, facts: Fac
 
 
 def change_of(now: Figure, then: Figure) -> Figure:
-    """The difference as a part of what was."""
+    """Return the difference as a fraction of the earlier figure."""
     if now is None or not then:
         return None
     return rounded((now - then) / abs(then))
 
 
 def rounded(value: Fraction) -> Fraction:
-    """To four decimals; what lies in the middle goes away from zero."""
+    """Round to four decimals, halves away from zero."""
     whole_part = floor(abs(value) * 10_000 + Fraction(1, 2))
     return Fraction(-whole_part if value < 0 else whole_part, 10_000)
 

@@ -1,9 +1,9 @@
-"""Who is credited with an event, by the words of the rule.
+"""The credit for an event, computed from the documented rule.
 
-The amount is counted in whole units: hundredths, or the amount's own last decimal where that is
-finer. Every touch gets its exact share rounded down to whole units; the units left over go one each
-to the touches that lost most by the rounding, of equals to the earlier. A refund is shared like an
-order and then turned negative.
+Amounts are counted in whole units: hundredths, or the amount's own last decimal if it has more decimals.
+Every touch gets its exact share, rounded down to whole units. The remaining units go to the touches that lost
+most by rounding, one to each. Earlier touches come first among equals. A refund is shared like an order and
+then negated.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tests.support.decay import decayed_fractions
 from tests.support.report_model.facts import Event, Touchpoint
 
 EVENT_UNITS = 5 * 5342931457063200
-"""The units of an event itself: five times the least common multiple of 1 to 40. Shares of a path
-of up to 40 touches are whole numbers of them.
+"""The number of units of an event: five times the least common multiple of 1 to 40, so that shares of paths
+with up to 40 touches are whole numbers.
 """
 WEIGHED_EVENT_UNITS = 5 * 232792560
 """The same where touches have weights: five times the least common multiple of 1 to 20."""
@@ -36,11 +36,11 @@ class Credit:
 
     touch: Touchpoint
     part: Fraction
-    """Of the event itself; the parts of all its touches are 1."""
+    """The part of the event. The parts of all its touches add up to 1."""
     amount: Fraction
-    """Of its amount; 0 without one."""
+    """The part of its amount. 0 without an amount."""
     converts: bool = False
-    """True for a part of a conversion."""
+    """Whether it is part of a conversion."""
 
 
 @dataclass(eq=False)
@@ -49,15 +49,15 @@ class Conversion:
 
     event: Event
     path: list[Touchpoint]
-    """All before it."""
+    """All touches before it."""
     window: list[Touchpoint]
-    """Those within the window."""
+    """The touches within the window."""
     credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
-    """By model; none before they are worked out."""
+    """By model. Empty until computed."""
     kind: str | None = None
-    """Of the event, as the question has it: order, conversion, upsell, refund, or none of these."""
+    """The event's kind under the question: order, conversion, upsell, refund or None."""
     takes_back: bool = False
-    """True where money went back, under any event name."""
+    """Whether money was paid back, under any event name."""
 
     @property
     def converts(self) -> bool:
@@ -69,14 +69,16 @@ class Conversion:
 
     @property
     def days(self) -> Fraction:
-        """From the second of the first touch in the window to the second of the event."""
+        """Return the days from the first touch in the window to the event, with both rounded down to
+        seconds.
+        """
         first = self.window[0].occurred_at.replace(microsecond=0)
         seconds = (self.event.event_time.replace(microsecond=0) - first).total_seconds()
         return Fraction(int(seconds), 86_400)
 
 
 def list_path(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool) -> list[Touchpoint]:
-    """The touches before an event, or at its very moment, in order."""
+    """Return the touches before an event or at the same moment, in order."""
     if by_company and event.company_id is not None:
         path = [touch for touch in touchpoints if touch.company_id == event.company_id]
     else:
@@ -86,7 +88,7 @@ def list_path(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bo
 
 
 def within(window: int, event: Event, path: Sequence[Touchpoint]) -> list[Touchpoint]:
-    """The touches of a path in a window of so many days of 86,400 seconds; 0 is a lifetime."""
+    """Return the touches within a window of this many days of 86,400 seconds. 0 means a lifetime."""
     if window == 0:
         return list(path)
     earliest = event.event_time - timedelta(seconds=window * 86_400)
@@ -102,7 +104,7 @@ def is_direct(touch: Touchpoint) -> bool:
 
 
 def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoint, Fraction]]:
-    """The touches that a model credits, in order, each with its fraction of the whole."""
+    """Return the touches that a model credits, in order, each with its fraction of the total."""
     paid = [touch for touch in path if is_paid(touch)]
     not_direct = [touch for touch in path if not is_direct(touch)]
     match model:
@@ -134,8 +136,8 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
 def credits_of(
     model: str, event: Event, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
 ) -> list[Credit]:
-    """The credited touches of an event whose path within the window this is. The weights of sources
-    are those of the trained model that counts.
+    """Return the credited touches of an event with this path within the window. The source weights come from
+    the trained model in use.
     """
     of_event = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
     amount = event.amount if event.amount is not None else Decimal(0)
@@ -154,7 +156,7 @@ def credits_of(
 def shares_of(
     model: str, units: int, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
 ) -> tuple[list[Touchpoint], list[int]]:
-    """The touches that a model credits, in order, and the share of each in whole units."""
+    """Return the touches that a model credits, in order, and each one's share in whole units."""
     if model in BY_SOURCE:
         worth = {touch.source: Fraction(1) for touch in path}
         worth = worth if model == "shapley_distinct" else {**dict.fromkeys(worth, 0), **weights}
@@ -170,8 +172,8 @@ def shares_of(
 
 
 def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> list[int]:
-    """Share whole units first among a path's distinct sources, in order of appearance and by their worth,
-    then among the touches of each source.
+    """Share whole units among a path's distinct sources, in order of appearance and by their weights, then
+    among the touches of each source.
     """
     met = [source for source in dict.fromkeys(sources) if worth[source]]
     total = sum(worth[source] for source in met)
@@ -185,7 +187,7 @@ def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> 
 
 
 def unit_of(amount: Decimal) -> Fraction:
-    """A hundredth, or the last decimal of an amount that has more of them."""
+    """Return a hundredth, or the last decimal of an amount with more decimals."""
     unit = Fraction(1, 100)
     while (Fraction(amount) / unit).denominator != 1:
         unit /= 10
@@ -193,7 +195,7 @@ def unit_of(amount: Decimal) -> Fraction:
 
 
 def shared_out(units: int, fractions: Sequence[Fraction]) -> list[int]:
-    """Whole units in these fractions, which add up to 1."""
+    """Share whole units in these fractions, which add up to 1."""
     shares = [int(units * fraction) for fraction in fractions]
     lost = [units * fraction - share for fraction, share in zip(fractions, shares, strict=True)]
     for _ in range(units - sum(shares) if fractions else 0):

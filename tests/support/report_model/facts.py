@@ -1,6 +1,6 @@
-"""What is stored of a Space, as plain lists: all that a report is made of.
+"""The stored facts of a Space, as plain lists: the entire input of a report.
 
-Moments are in UTC: Python adds to those in other zones as their clocks do.
+Times are in UTC, because Python's arithmetic in other zones uses local time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 @dataclass(frozen=True)
 class TagSet:
-    """What a link says of its campaign."""
+    """A link's campaign parameters."""
 
     campaign_id: str | None = None
     campaign_name: str | None = None
@@ -37,7 +37,7 @@ class Touchpoint:
     tags: TagSet = TagSet()
     url: str | None = None
     by_hit: bool = False
-    """True if a page view made it."""
+    """Whether it comes from a page view."""
 
 
 @dataclass(frozen=True)
@@ -48,28 +48,28 @@ class Event:
     event_time: datetime
     event_name: str = "purchase"
     amount: Decimal | None = None
-    """What counts in a report; None where there is none, or where it is left out."""
+    """The amount that counts in a report. None without one, or if it is left out."""
     is_upsell: bool = False
     from_page: bool = False
-    """True while only a page has reported the amount."""
+    """True as long as only a page has reported the amount."""
     stated: Decimal | None = None
-    """What the event says, where something else counts."""
+    """The amount in the event, if a different one counts."""
     left_out: str | None = None
     """Why its money is left out."""
 
     @property
     def says(self) -> Decimal | None:
-        """The amount as the event states it, whether it counts or not."""
+        """The amount in the event, whether it counts or not."""
         return self.amount if self.stated is None else self.stated
 
     @property
     def sign(self) -> int:
-        """1 for an order and -1 for a refund, by what the event says."""
+        """1 for an order and -1 for a refund, based on the amount in the event."""
         says = self.says or Decimal(0)
         return (says > 0) - (says < 0)
 
     def counting(self, counted: Decimal | str) -> Event:
-        """The same event with an amount that counts, or the reason why none does."""
+        """Return the event with an amount that counts, or with the reason why none does."""
         if isinstance(counted, str):
             return replace(self, amount=None, stated=self.says, left_out=counted)
         return replace(self, amount=counted, stated=self.says, left_out=None)
@@ -77,16 +77,16 @@ class Event:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact that lives; of those merged into it nothing is left to see."""
+    """A surviving contact. Contacts that were merged into it are not visible."""
 
     id: int
     country: str | None = None
     fields: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Filled custom fields by the names of their slots."""
     called: str | None = None
-    """Their name."""
+    """The contact's name."""
     self_reported_source: str | None = None
-    """What they named last when asked how they heard of the business."""
+    """The most recent answer to how they heard of the business."""
 
 
 @dataclass
@@ -97,26 +97,26 @@ class Facts:
     events: list[Event] = field(default_factory=list[Event])
     touchpoints: list[Touchpoint] = field(default_factory=list[Touchpoint])
     visits: list[Touchpoint] = field(default_factory=list[Touchpoint])
-    """With what their first page views say; the source is empty if they name none."""
+    """With the tags of their first page views. The source is empty if the page view names none."""
     contacts: dict[int, Contact] = field(default_factory=dict[int, Contact])
     companies: dict[int, str] = field(default_factory=dict[int, str])
     """Names by ids."""
     tag_sets: list[TagSet] = field(default_factory=list[TagSet])
-    """Every one that is stored, also those that no touchpoint has any more."""
+    """All stored ones, including those that no touchpoint uses anymore."""
     ad_names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The catalogue: names by kind (campaign, adset, ad) and id."""
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
     trained_models: dict[str, TrainedModel] = field(default_factory=dict[str, "TrainedModel"])
-    """By their names."""
+    """By name."""
 
     def as_stated(self) -> Facts:
-        """The same with all amounts as events state them: lists know no bound."""
+        """Return the facts with all amounts as in the events: lists have no limits."""
         events = [replace(e, amount=e.says, stated=None, left_out=None) for e in self.events]
         return replace(self, events=events)
 
     def weights(self, name: str | None, event_names: Sequence[str]) -> dict[str, Fraction]:
-        """What sources are worth by the trained model of a name, or the only current one of some events, of
-        any if none are named.
+        """Return the source weights of the named trained model, or of the only current model of these events.
+        Without event names, any current model qualifies.
         """
         if name is not None:
             return self.trained_models[name].weights
@@ -130,7 +130,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """Weights of sources, from the journeys to some events."""
+    """Weights of sources, trained on the journeys to one kind of event."""
 
     event_name: str
     is_current: bool

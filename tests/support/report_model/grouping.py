@@ -1,4 +1,4 @@
-"""The figures of one period: of its groups, of everything, and of what is credited to nobody."""
+"""The figures of one period: of its groups, in total, and unattributed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASONS = ("no_touch", "outside_window", "not_counted")
 
 @dataclass
 class Sums:
-    """What a report says of one period, before it is put in order."""
+    """A report's figures for one period, before sorting."""
 
     rows: dict[Keys, Figures] = field(default_factory=dict[Keys, Figures])
     total: Figures = field(default_factory=dict[str, Figure])
@@ -29,7 +29,7 @@ class Sums:
     reasons: dict[str, Figures] = field(default_factory=dict[str, Figures])
     event_names: dict[str, int] = field(default_factory=dict[str, int])
     without_visit: Figure = None
-    """The share of conversions, by the first model, that no page view is credited with."""
+    """The share of conversions without credit to a page view, by the first model."""
     nothing: Figures = field(default_factory=dict[str, Figure])
     """The figures of an empty group."""
 
@@ -83,7 +83,7 @@ def _without_visit(conversions: list[Conversion], total: Group, question: Questi
 
 @dataclass
 class _Grouping:
-    """Events and credits, put into the groups that they belong to."""
+    """Assigns events and credits to groups."""
 
     facts: Facts
     question: Question
@@ -93,7 +93,7 @@ class _Grouping:
 
     def add(self, each: Conversion) -> None:
         if not self.question.filters_touches:
-            # An event counts, whatever its touches; only a row of touches needs one.
+            # An event counts whatever its touches. Only a row grouped by touches needs one.
             for group in self._of(each, None):
                 group.count(each)
         for model in self.question.models:
@@ -107,7 +107,7 @@ class _Grouping:
                     group.touch(each)
 
     def add_visits(self) -> int:
-        """Add the visits that touch filters keep. Returns the number of all."""
+        """Add the visits that touch filters keep. Return the number of all visits."""
         number = 0
         for visit in self.facts.visits:
             if not is_visit_of(visit, self.facts, self.question, self.period):
@@ -125,7 +125,7 @@ class _Grouping:
         return self._of(each, touch) if kept else []
 
     def _of(self, each: Conversion, touch: Touchpoint | None) -> list[Group]:
-        """Everything, and the row that an event belongs to, by one of its touches or by itself."""
+        """Return the total, and the row that an event belongs to by one of its touches or by itself."""
         by = self.question
         if not by.group_by or (touch is None and by.groups_touches):
             return [self.total]
@@ -134,26 +134,26 @@ class _Grouping:
 
 
 def _names(total: Group) -> dict[str, int]:
-    """The events that were added up, by name."""
+    """Return the number of counted events by name."""
     names = [each.event.event_name for each in (total.counted | total.touched).values()]
     return {name: names.count(name) for name in sorted(names)}
 
 
 def _without(conversions: Iterable[Conversion], model: str) -> list[Conversion]:
-    """Events without credit under a model."""
+    """Return the events without credit under a model."""
     return [each for each in conversions if not each.credits[model]]
 
 
 def describe_error(conversion: Conversion) -> str:
-    """Why an event has no credit."""
+    """Return why an event has no credit."""
     if not conversion.path:
         return "no_touch"
     return "not_counted" if conversion.window else "outside_window"
 
 
 def _of_nobody(left: dict[str, list[Conversion]], question: Question, facts: Facts, base: Figures) -> Figures:
-    """Figures of the events without credit under each model. With several models only figures of credit
-    are comparable, because the models leave different events.
+    """Return the figures of the events without credit under each model. With several models only credit
+    measures are comparable, because different events remain unattributed under each.
     """
     figures: Figures = {}
     for number, conversions in enumerate(left.values()):

@@ -1,4 +1,4 @@
-"""Keys of groups, and the labels that people know them by."""
+"""Keys of groups, and their labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Keys = tuple[Key, ...]
 
 
 def named_key(kind: str, tags: TagSet) -> Key:
-    """The key of a campaign, ad set or ad: its id, else its name."""
+    """Return the key of a campaign, ad set or ad: its id, otherwise its name."""
     identity, name = getattr(tags, f"{kind}_id"), getattr(tags, f"{kind}_name")
     return identity if identity is not None else name
 
 
 def make_page(url: str | None) -> Key:
-    """A URL without what follows a question mark or a hash; None where nothing is left."""
+    """Return a URL without query and fragment, or None if nothing remains."""
     return None if url is None else url.partition("#")[0].partition("?")[0] or None
 
 
@@ -61,7 +61,7 @@ def event_key(group: str, conversion: Conversion, facts: Facts, question: Questi
 
 
 def path_key(group: str, conversion: Conversion) -> Key:
-    """The key that an event has by the touches in the window before it."""
+    """Return an event's key based on the touches in the window before it."""
     window = conversion.window
     match group:
         case "path":
@@ -80,7 +80,7 @@ def name_key(
     group: str, conversion: Conversion | None, touch: Touchpoint | None, facts: Facts,
     question: Question,
 ) -> Key:  # fmt: skip
-    """The key that an event, or one of its touches, has in a group."""
+    """Return the key of an event, or of one of its touches, in a group."""
     if question.of_touch(group):
         assert touch is not None
         in_time = group in TIME_GROUPS
@@ -98,7 +98,7 @@ def visit_key(group: str, visit: Touchpoint, facts: Facts) -> Key:
 
 
 def customer_key(event: Event, facts: Facts, question: Question) -> Key:
-    """Whether what brings money is its contact's first, or a later one; a refund is of the group of
+    """Return "new" for a contact's first paid order and "returning" for a later one. A refund has the key of
     the order before it.
     """
     if not event.sign or event.event_name not in converting_names(facts, question):
@@ -111,13 +111,13 @@ def customer_key(event: Event, facts: Facts, question: Question) -> Key:
 
 
 def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
-    """The event that was a contact's first order of all time."""
+    """Return the id of a contact's first order ever."""
     orders = paid_orders(contact_id, question, facts)
     return orders[0].id if orders else None
 
 
 def paid_orders(contact_id: int, question: Question, facts: Facts) -> list[Event]:
-    """What a contact has paid for, in order."""
+    """Return a contact's paid orders, in order."""
     names = converting_names(facts, question)
     orders = [
         event
@@ -139,7 +139,7 @@ STEPS_ON_THE_WAY = ("view_content", "add_to_cart", "initiate_checkout", "add_pay
 
 
 def converting_names(facts: Facts, question: Question) -> set[str]:
-    """The names of events that can convert and bring revenue."""
+    """Return the names of events that can convert and bring revenue."""
     if question.event_names:
         return set(question.event_names)
     if question.converts_all:
@@ -166,7 +166,7 @@ PLATFORMS = {
 
 
 def get_platform(source: str) -> Key:
-    """The platform that bills the clicks of a source: a source that is no ad network bills its own."""
+    """Return the platform that bills a source's clicks. A source that isn't an ad network bills its own."""
     if source == "direct" or source.endswith("_organic") or source.startswith("ai_"):
         return None
     return PLATFORMS.get(source) or source.removesuffix("_ads")
@@ -200,5 +200,5 @@ def _name_of(group: str, key: str, facts: Facts) -> Key:
 
 
 def order_of(key: Key) -> tuple[bool, bytes]:
-    """What keys are sorted by: their bytes, and none after all others."""
+    """Return the sort key of a key: its bytes, with None last."""
     return key is None, (key or "").encode()

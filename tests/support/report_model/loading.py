@@ -1,4 +1,4 @@
-"""The lists of a Space, read from the database."""
+"""Load the lists of a Space from the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touc
 Read = Callable[[str], list[tuple[Any, ...]]]
 
 SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
-"""Texts and numbers; dates are no part of the model."""
+"""Texts and numbers. The model doesn't include dates."""
 TAGS = (
     "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name", "keyword",
 )  # fmt: skip
@@ -30,13 +30,13 @@ EVENTS = (
 
 
 def _source_names(read: Read) -> dict[int, str]:
-    """The names of all sources by their numbers, the Space's own networks among them."""
+    """Return the names of all sources by number, including the Space's networks."""
     own = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
     return dict(enumerate(SOURCES, start=1)) | dict(own)
 
 
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
-    """Everything in a Space that reports read, at this moment."""
+    """Load everything in a Space that reports currently read."""
 
     def read(query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query, {"space_id": space_id}).fetchall()
@@ -80,7 +80,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
 
 
 def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
-    """One for each number of a visit among the page views, from its first."""
+    """Return one touchpoint for each visit id among the page views, from the visit's first page view."""
     first: dict[int, tuple[Any, ...]] = {}
     views = read(
         "SELECT h.visit_id, h.contact_id, NULL::bigint, h.occurred_at, h.source_id, h.touch, h.url, h.id"
@@ -98,7 +98,7 @@ def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
 
 
 def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
-    """The trained models of the Space, by their names."""
+    """Return the Space's trained models by name."""
     worth: dict[str, dict[str, Fraction]] = {}
     for name, source, weight in read(
         "SELECT f.name, w.source, w.weight FROM trained_models f JOIN trained_weights w"

@@ -1,4 +1,4 @@
-"""Amounts in the currency of a report, each at the rate of its own day."""
+"""Amounts in a report's currency, each at its own day's rate."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ MAX_REPORTED = 10**14
 
 @dataclass
 class Money:
-    """The currency of a report, and what others are worth in it."""
+    """The currency of a report, and the exchange rates to it."""
 
     target: str
     own: str
-    """The Space's, which amounts without one are in."""
+    """The Space's currency, which is the default for amounts without one."""
     rates: Mapping[tuple[date, str, str], Fraction] = field(
         default_factory=dict[tuple[date, str, str], Fraction]
     )
-    """Units of the second currency for one of the first."""
+    """Units of the second currency for one unit of the first."""
 
     def convert(
         self, amount: Fraction, currency: str, day: date, target: str | None = None
     ) -> Fraction | None:
-        """An amount, to hundredths, halves to the even one; None without a rate."""
+        """Convert an amount to hundredths, rounding halves to even. Return None without a rate."""
         target = target or self.target
         if currency == target:
             return amount
@@ -40,7 +40,7 @@ class Money:
         return None
 
     def count(self, amount: Fraction, currency: str, day: date, *, from_page: bool) -> Fraction | str:
-        """What an amount of an event counts, or why it is left out."""
+        """Return an event's amount that counts, or the reason why it is left out."""
         value = self.convert(amount, currency, day)
         if value is None:
             return "no_rate"
@@ -50,7 +50,9 @@ class Money:
         return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
 
     def _read_day(self, day: date, currency: str, target: str) -> Fraction | None:
-        """Directly or the other way round, else by way of the first currency that leads there."""
+        """Return the day's rate: direct or inverse, otherwise through the first currency that connects
+        both.
+        """
         known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
         known |= {
             (there, here): 1 / worth for (here, there), worth in known.items() if (there, here) not in known

@@ -1,4 +1,4 @@
-"""The paths report: which ways lead to events, how long they are and how long they take."""
+"""The paths report: the paths that lead to events, their lengths and durations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.report_model.ways import DAYS, TOUCHES, Way, range_of, way_of
 
 @dataclass(frozen=True)
 class Tally:
-    """How many events and conversions, the amounts, and the average days."""
+    """The number of events and conversions, the revenue, and the average number of days."""
 
     events: int
     conversions: int
@@ -29,7 +29,7 @@ class Tally:
 
 @dataclass
 class Paths:
-    """The answer."""
+    """The paths report's answer."""
 
     ways: list[tuple[Way, Tally]]
     left_out: int
@@ -40,8 +40,8 @@ class Paths:
 
 
 def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
-    """The paths of the events of a question that have a touch in the window, by source or channel.
-    The ways are in order of their events, of equals by their steps.
+    """Return the paths of a question's events with a touch in the window, by source or channel. They are
+    sorted by number of events, then by steps.
     """
     led = led_by_touches(facts, question)
     ways: dict[Way, list[Conversion]] = {}
@@ -67,7 +67,7 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
 
 
 def led_by_touches(facts: Facts, question: Question) -> list[Conversion]:
-    """The events of a question that have a touch in the window."""
+    """Return a question's events with a touch in the window."""
     period = Period(question.start, question.end)
     return [each for each in conversions_of(facts, question, period) if each.window]
 

@@ -1,4 +1,4 @@
-"""What is wanted of a report, under the names that the API has for it."""
+"""The parameters of a report, under their API names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = (
 OF_VISITS = ("visits", "conversion_rate")
 MEASURES = (*WHOLE, *CREDITED, *TOUCHED, *OF_VISITS, "share")
 NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "conversion_rate", "share")
-"""Measures that no row can have a share of."""
+"""Measures without a share of the total."""
 
 TOUCH_GROUPS = (
     "source", "platform", "channel", "campaign", "adset", "ad", "keyword", "landing_page",
@@ -36,53 +36,53 @@ GROUPS = (*TOUCH_GROUPS, *TIME_GROUPS, *EVENT_GROUPS, *PATH_GROUPS)
 
 @dataclass(frozen=True)
 class Question:
-    """One report."""
+    """A report's parameters."""
 
     measures: tuple[str, ...]
     start: datetime
-    """The first second, on the Space's clock, without a zone."""
+    """The first second, in the Space's local time, without a zone."""
     end: datetime
-    """The last second, which belongs to it."""
+    """The last second, which is included."""
     group_by: tuple[str, ...] = ()
     models: tuple[str, ...] = ("last_touch",)
     window: int = 30
-    """In days; 0 is a lifetime."""
+    """In days. 0 means a lifetime."""
     by_company: bool = False
     event_names: tuple[str, ...] = ()
     conditions: tuple[tuple[str, str, str | None], ...] = ()
-    """On custom fields: slot, operator, value."""
+    """Conditions on custom fields: slot, operator, value."""
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
     sources: tuple[str, ...] = ()
     campaign: str | None = None
     only: tuple[tuple[str, str | None], ...] = ()
-    """Groups and the keys that count; None stands for a missing key."""
+    """Groups and the keys that count. None means a missing key."""
     by_touch_date: bool = False
     compare: str = "none"
     limit: int = 50
     order_by: str | None = None
     trained_model: str | None = None
-    """The name of the trained model for markov; None is a current one."""
+    """The trained model for markov. None selects a current one."""
     sells: bool | None = None
-    """Whether the Space sells; None is to be seen from its events."""
+    """Whether the Space sells. None derives it from its events."""
     converts_all: bool = False
-    """True where events of every name count: lists do that."""
+    """Whether events of every name count, as they do in lists."""
     now: datetime | None = None
-    """The present moment: a period that it is in is compared as far as it has passed."""
+    """The current time. A period that contains it is compared up to the same point."""
 
     @property
     def filters_touches(self) -> bool:
-        """True when only some touches count: of some keys, say, or of the period."""
+        """Return whether only some touches count, for instance those with certain keys or in the period."""
         of_keys = any(group in TOUCH_GROUPS for group, _ in self.only)
         return bool(self.sources) or self.campaign is not None or of_keys or self.by_touch_date
 
     def of_touch(self, group: str) -> bool:
-        """True for a group that touches are in, rather than events."""
+        """Return whether a group belongs to touches rather than to events."""
         return group in TOUCH_GROUPS or (self.by_touch_date and group in TIME_GROUPS)
 
     @property
     def groups_touches(self) -> bool:
-        """True when a row is of touches rather than of events."""
+        """Return whether rows are grouped by touches rather than by events."""
         return any(self.of_touch(group) for group in self.group_by)
 
     @property
@@ -96,7 +96,7 @@ class Question:
         return bool({*OF_VISITS} & set(self.measures))
 
     def refusal(self) -> str | None:
-        """The parameter that a server has to refuse this for; None where all fits together."""
+        """Return the parameter for which a server must refuse this question, or None if it is valid."""
         first = self.measures[0]
         if "share" in self.measures and first in NOT_ADDING_UP:
             return "measures"
@@ -116,7 +116,7 @@ class Question:
 
 
 def read_question(values: dict[str, Any]) -> Question:
-    """A question written down as the arguments of query_report, with a start and an end date."""
+    """Read a question from the arguments of query_report, with a start and an end date."""
     one = values.get("attribution_model", "last_touch")
     least, most = (values.get(name) for name in ("amount_min", "amount_max"))
     return Question(

@@ -1,4 +1,4 @@
-"""A report, worked out event by event."""
+"""A report, computed event by event."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tests.support.report_model.question import Question
 
 @dataclass
 class Row:
-    """A group, or everything, and its figures."""
+    """A group or the total, with its figures."""
 
     keys: Keys
     labels: Keys
     figures: Figures
     before: Figures | None = None
-    """Of the period compared with; None where it has no counterpart."""
+    """The figures in the comparison period. None without a counterpart."""
     change: Figures | None = None
 
 
 @dataclass
 class Unattributed:
-    """Events that are credited to nobody, and the same by reason."""
+    """Events without credit, in total and by reason."""
 
     row: Row
     reasons: dict[str, Row]
@@ -48,15 +48,15 @@ class Report:
     period: Period
     compared_period: Period | None
     first_event: datetime | None
-    """Of the Space, where the period begins before it."""
+    """The Space's first event, if the period starts before it."""
     last_event: datetime | None
-    """Of the Space, where the period ends after it."""
+    """The Space's last event, if the period ends after it."""
     event_names: dict[str, int]
     without_visit: counting.Figure
 
 
 def make_report(facts: Facts, question: Question) -> Report:
-    """The report. The question must fit together: see `Question.refusal`."""
+    """Compute a report. The question must be valid: see `Question.refusal`."""
     assert question.refusal() is None, question.refusal()
     period = Period(question.start, question.end)
     other = compared_period(facts, question)
@@ -84,7 +84,7 @@ def make_report(facts: Facts, question: Question) -> Report:
 
 
 def compared_period(facts: Facts, question: Question) -> Period | None:
-    """The period that a question's is compared with."""
+    """Return the period that a question's period is compared with."""
     now = question.now and question.now.astimezone(facts.zone).replace(tzinfo=None, microsecond=0)
     return compared(Period(question.start, question.end), question.compare, now)
 
@@ -94,8 +94,8 @@ def _began_by(first: datetime, period: Period, facts: Facts) -> bool:
 
 
 def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
-    """By the first measure or what is asked for: measures the largest first, groups as they are;
-    what has no figure last; of equals those with the lesser keys.
+    """Sort by the first measure or by `order_by`: measures in descending order, groups in ascending. Rows
+    without the figure are last. Ties are sorted by key.
     """
     listed = sorted(rows, key=lambda keys: [order_of(key) for key in keys])
     by = question.order_by or question.measures[0]
@@ -160,6 +160,6 @@ def _unattributed(now: Sums, then: Sums | None) -> Unattributed | None:
 
 
 def ends_of(facts: Facts) -> tuple[datetime | None, datetime | None]:
-    """When the Space's first and last event were."""
+    """Return the times of the Space's first and last event."""
     times = [event.event_time for event in facts.events]
     return (min(times), max(times)) if times else (None, None)

@@ -1,4 +1,4 @@
-"""The events that a report is over, and the touches whose credit counts."""
+"""The events in a report, and the touches whose credit counts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.support.report_model.question import TIME_GROUPS, Question
 
 
 def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
-    """The events that a report is over, with their paths."""
+    """Return the events in a report, with their paths."""
     near: dict[tuple[str, int | None], list[Touchpoint]] = {}
-    for touch in facts.touchpoints:  # looking at all of them for each event would take long
+    for touch in facts.touchpoints:  # searching all touchpoints for every event would be slow
         near.setdefault(("contact", touch.contact_id), []).append(touch)
         near.setdefault(("company", touch.company_id), []).append(touch)
     found: list[Conversion] = []
@@ -60,8 +60,8 @@ def is_only(
     conversion: Conversion | None, touch: Touchpoint | None, facts: Facts, question: Question,
     period: Period,
 ) -> bool:  # fmt: skip
-    """True when an event, or a touch, has one of the keys asked for in every such group that it can
-    be in.
+    """Return whether an event, or a touch, has one of the requested keys in every filtered group that applies
+    to it.
     """
     for group in {group for group, _ in question.only}:
         if question.of_touch(group) is (touch is not None):
@@ -72,8 +72,8 @@ def is_only(
 
 
 def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
-    """The keys of a group that count; of days, weeks and months in the period compared with, those
-    that rows are compared with.
+    """Return the keys of a group that count. For days, weeks and months in the comparison period, return the
+    keys that rows are compared with.
     """
     keys = {key for asked, key in question.only if asked == group}
     asked = Period(question.start, question.end)
@@ -84,7 +84,9 @@ def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
 
 
 def meets(value: Any, operator: str, wanted: str | None) -> bool:
-    """A condition on a text (str) or on a number (Decimal); what is absent is only ever unknown."""
+    """Return whether a text (str) or number (Decimal) meets a condition. A missing value only meets
+    "unknown".
+    """
     if operator == "unknown":
         return not value
     if operator == "any":
@@ -103,7 +105,7 @@ def meets(value: Any, operator: str, wanted: str | None) -> bool:
 
 
 def is_visit_of(visit: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
-    """True for a visit in the period and at the times asked for."""
+    """Return whether a visit is in the period and at the requested times."""
     if not period.holds(visit.occurred_at, facts.zone):
         return False
     times = {group for group, _ in question.only if group in TIME_GROUPS and not question.of_touch(group)}
@@ -111,7 +113,7 @@ def is_visit_of(visit: Touchpoint, facts: Facts, question: Question, period: Per
 
 
 def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
-    """True when the credit of a touch counts."""
+    """Return whether a touch's credit counts."""
     if question.sources and touch.source not in question.sources:
         return False
     if question.by_touch_date and not period.holds(touch.occurred_at, facts.zone):

@@ -1,5 +1,5 @@
-"""What was spent beside what it brought, worked out part by part: each amount at the rate of its
-own day; what has no rate, or is beyond a bound, is left out and named.
+"""Spend next to its results, computed row by row. Each amount is converted at its own day's rate. Amounts
+without a rate, or above a limit, are left out and listed.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ RATIOS = {
 OF_LEDGER = ("spend", "impressions", "clicks", "platform_conversions", "platform_revenue")
 MONEY = ("spend", "platform_revenue")
 PLATFORMS = ("google", "meta", "tiktok")
-"""Those that the tests know; others have no source."""
+"""Platforms that the tests know. Others have no source."""
 SOURCES = {"tiktok": "tiktok_ads"}
-"""Of platforms with one source: others bill theirs together."""
+"""Platforms with one source. Others bill several sources together."""
 NOT_OF_SPEND = ("country", "keyword", "landing_page")
 CREDIT = ("credited_revenue", "credited_conversions", "new_customers")
 PLACES = {"campaign": 4, "adset": 5, "ad": 6}
-"""Of their ids in a row of the ledger."""
+"""Positions of their ids in a ledger row."""
 
 Figures = dict[str, Fraction | None]
 
 
 @dataclass
 class Spending:
-    """All that a report of spend is made of."""
+    """The entire input of a spend report."""
 
     facts: Facts
     currencies: Mapping[int, str | None]
-    """Those that events name."""
+    """The currencies in events."""
     ledger: Sequence[spend_model.Row]
-    """Figures in millionths, counts whole."""
+    """Amounts in millionths, counts in whole numbers."""
     money: Money
     cost_rate: Fraction | None = None
 
@@ -70,8 +70,8 @@ class CostReport:
 
 
 def make_cost_report(spending: Spending, question: Question, also: Collection[Key] = ()) -> CostReport:
-    """The report of a question about one group or none, with some keys that rows have even without
-    credit.
+    """Compute the report of a question with one group or none. Rows for the keys in `also` appear even
+    without credit.
     """
     period = Period(question.start, question.end)
     facts = in_one_currency(spending, _days(spending, question, period))
@@ -122,7 +122,9 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
 
 
 def _paid_customers(facts: Facts, question: Question, platforms: Collection[str]) -> Callable[..., Fraction]:
-    """Count the new customers of some platforms, each once, however many of them share its order."""
+    """Return a function that counts the new customers of some platforms. A customer counts once, even if
+    several platforms share the order.
+    """
     others = tuple(condition for condition in question.only if condition[0] != "platform")
     only = (*others, *(("platform", platform) for platform in sorted(platforms)))
     by_key, total = _credit(facts, replace(question, only=only)) if platforms else ({}, [Fraction(0)] * 4)
@@ -144,15 +146,15 @@ def _figures(
 
 
 def _is_filtered(group: str, key: Key) -> bool:
-    """True where spend can be narrowed as credit is."""
+    """Return whether spend can be filtered in the same way as credit."""
     platform = get_platform(key or "") if group == "source" else None
     one_source = platform is None or platform not in ("google", "meta")
     return group not in NOT_OF_SPEND and one_source
 
 
 def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]], list[Fraction]]:
-    """The credit by the key or keys of the question's groups, and in total: revenue, conversions,
-    new customers, and the revenue of these.
+    """Return the credit by the keys of the question's groups, and in total: revenue, conversions, new
+    customers, and revenue from new customers.
     """
     of_all = replace(question, measures=CREDIT)
     of_new = replace(question, measures=("credited_revenue",), only=(*question.only, ("customer", "new")))
@@ -185,7 +187,7 @@ def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]]
 def spent_by_key(
     spending: Spending, question: Question, listed: Collection[Key]
 ) -> dict[Key, list[Fraction]]:
-    """What was spent by the keys of a group, some of which rows have by their credit."""
+    """Return the spend by the keys of a group. `listed` contains the keys of rows with credit."""
     group = question.group_by[0] if question.group_by else None
     return sums_of(_spent(spending, question), group, listed, spending.facts)
 
@@ -202,8 +204,8 @@ def sums_of(
 
 
 def _days(spending: Spending, question: Question, period: Period) -> tuple[date, date]:
-    """The days, in UTC, of the events that have a part in the report; by the dates of touches the
-    window follows.
+    """Return the first and last day, in UTC, of the events in the report. By touch date, the window is
+    added.
     """
     start, end = period.bounds(spending.facts.zone)
     last = end - timedelta(seconds=1)
@@ -213,14 +215,14 @@ def _days(spending: Spending, question: Question, period: Period) -> tuple[date,
 
 
 def in_one_currency(spending: Spending, days: tuple[date, date]) -> Facts:
-    """What has happened, with the amounts of some days in one currency."""
+    """Return the facts with the amounts of some days in one currency."""
     return replace(
         spending.facts, events=[_counted(spending, event, days) for event in spending.facts.events]
     )
 
 
 def _counted(spending: Spending, event: Event, days: tuple[date, date]) -> Event:
-    """An event with its amount as it counts."""
+    """Return an event with the amount that counts."""
     amount, day_in_utc = event.says, event.event_time.astimezone(UTC).date()
     if not amount or not days[0] <= day_in_utc <= days[1]:
         return event
@@ -233,7 +235,7 @@ def _counted(spending: Spending, event: Event, days: tuple[date, date]) -> Event
 
 
 def left_out_money(spending: Spending, facts: Facts, question: Question) -> list[dict[str, Any]]:
-    """The money of the events that a report is over, which it leaves out, as answers name it."""
+    """Return the money that the report leaves out, as answers list it."""
     period = Period(question.start, question.end)
     found: dict[tuple[str, str], list[Event]] = {}
     for each in conversions_of(facts, question, period):
@@ -257,7 +259,7 @@ def _ends(days: Collection[date]) -> dict[str, str]:
 
 
 def left_out_spend(spending: Spending, question: Question) -> list[dict[str, Any]]:
-    """The spend without a rate that a question is about, as answers name it."""
+    """Return the question's spend without a rate, as answers list it."""
     sums: dict[str, list[tuple[date, Fraction]]] = {}
     for piece in _pieces(spending, question):
         if spending.money.convert(Fraction(1), piece[2], piece[0]) is None:
@@ -272,7 +274,7 @@ def left_out_spend(spending: Spending, question: Question) -> list[dict[str, Any
 
 
 def _pieces(spending: Spending, question: Question) -> Iterator[spend_model.Row]:
-    """The parts of the ledger that a question is about."""
+    """Yield the ledger parts that a question selects."""
     first, last = question.start.date(), question.end.date()
     for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
         if _is_chosen(piece, question, spending.facts):
@@ -280,7 +282,7 @@ def _pieces(spending: Spending, question: Question) -> Iterator[spend_model.Row]
 
 
 def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[Fraction]]]:
-    """The parts of the ledger that a question is about, with the key of each."""
+    """Yield the ledger parts that a question selects, each with its key."""
     for piece in _pieces(spending, question):
         figures = dict(zip(OF_LEDGER, map(Fraction, piece[8]), strict=True))
         for name in ("spend", "platform_conversions", "platform_revenue"):
@@ -293,7 +295,7 @@ def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[F
 
 
 def name_key(group: str | None, row: spend_model.Row) -> Key:
-    """The key of a part of the ledger."""
+    """Return the key of a ledger part."""
     match group:
         case None:
             return None
@@ -324,7 +326,7 @@ def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool
 
 
 def _listed(group: str | None, key: Key, listed: Collection[Key], facts: Facts) -> Key:
-    """The key of the row that spend is in: touchpoints may know a campaign by its name alone."""
+    """Return the key of the row that spend belongs to: touchpoints may know a campaign only by name."""
     name = facts.ad_names.get((group or "", key or ""))
     is_under_name = key not in listed and name is not None and name in listed
     return name if is_under_name else key
@@ -339,7 +341,7 @@ def _plus(some: list[Fraction], others: list[Fraction]) -> list[Fraction]:
 
 
 def _pieces_of(spending: Spending, question: Question) -> Iterator[tuple[str, int]]:
-    """The platform and the amount of every part of the ledger that a question is about."""
+    """Yield the platform and amount of every ledger part that a question selects."""
     first, last = question.start.date(), question.end.date()
     for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
         if _is_chosen(piece, question, spending.facts):
@@ -349,7 +351,7 @@ def _pieces_of(spending: Spending, question: Question) -> Iterator[tuple[str, in
 def _with_ratios(
     spending: Spending, sums: dict[str, Fraction], base: dict[str, Fraction], *, ratios: bool
 ) -> Figures:
-    """Sums with the ratios of others, and with what a cost rate and spend leave."""
+    """Return sums with their ratios, and with the contribution after cost of goods and spend."""
     figures: Figures = dict(sums)
     for name, (part, whole) in RATIOS.items():
         is_known = ratios and sums["spend"] and base[whole]

@@ -1,6 +1,4 @@
-"""The way that leads to an event: its steps, and the ranges by which its length and its time are
-told apart.
-"""
+"""The path that leads to an event: its steps, and the ranges for its length and duration."""
 
 from __future__ import annotations
 
@@ -22,17 +20,17 @@ DAYS: dict[str, Range] = {
     "0": (0, 0), "1": (1, 1), "2-3": (2, 3), "4-7": (4, 7), "8-14": (8, 14), "15-30": (15, 30),
     "31-60": (31, 60), "61-90": (61, 90), "90+": (91, None),
 }  # fmt: skip
-"""By whole days; an event within 86,400 seconds is of the same day."""
+"""In whole days. An event within 86,400 seconds is on the same day."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A sequence of sources or channels, equal neighbours being one."""
+    """A sequence of sources or channels, with equal neighbors merged."""
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
     more: int
-    """The number of further ones, at most MOST_MORE."""
+    """The number of further steps, at most MOST_MORE."""
 
     def __str__(self) -> str:
         return " > ".join([*self.steps, *([f"+{self.more}"] if self.more else [])])
@@ -52,7 +50,7 @@ def step_of(touch: Touchpoint, by: str) -> str:
 
 
 def channel_of(source: str) -> str:
-    """The kind of source that a source is of."""
+    """Return a source's channel."""
     if source.endswith("_ads") or source == "paid_other":
         return "paid"
     if source.startswith("ai_"):
@@ -68,7 +66,7 @@ def channel_of(source: str) -> str:
 
 
 def range_of(number: int, ranges: Mapping[str, Range]) -> str:
-    """The range that a number is in."""
+    """Return the range that contains a number."""
     for name, (least, most) in ranges.items():
         if least <= number and (most is None or number <= most):
             return name

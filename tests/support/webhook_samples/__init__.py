@@ -1,5 +1,5 @@
-"""Samples of what webhooks' senders deliver, a module for each type of webhook. Tests that concern
-every type take them from here, so that a new type is tested by adding its module.
+"""Samples of webhook deliveries, one module for each webhook type. Tests of every type use them, so adding a
+module tests a new type.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A body of the generic type, in the words of our own API."""
+"""A body of the generic type, with the field names of our API."""
 
 from __future__ import annotations
 

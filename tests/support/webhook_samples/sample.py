@@ -1,4 +1,4 @@
-"""A provider's sample: what its sender delivers, and how it proves that it is the sender."""
+"""A provider's sample: a delivery and its signature."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ T0_ISO = "2026-05-13T11:00:00Z"
 
 @dataclass(frozen=True)
 class Sample:
-    """A delivery of one type, as its sender documents it, cut to what matters."""
+    """A delivery of one type, as its sender documents it, reduced to what matters."""
 
     type: str
     body: dict[str, Any]
     signature: str
-    """The header that the sender proves itself with."""
+    """The header with the signature."""
     sign: Callable[[bytes, str], str]
-    """The value of that header now, for a body and a secret."""
+    """Returns the current value of that header for a body and a secret."""
     key: str | None = None
-    """The idempotency key of the event; None where the body's hash is part of it."""
+    """The idempotency key of the event. None if it includes the body's hash."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    """Those that its deliveries have besides."""
+    """Further headers of its deliveries."""
 
 
 def digest(body: bytes, secret: str) -> bytes:
@@ -42,6 +42,6 @@ def in_base64(body: bytes, secret: str) -> str:
 
 
 def timestamped(body: bytes, secret: str) -> str:
-    """The time and a signature over it and the body, as Stripe and Calendly write them."""
+    """Return the time and a signature over it and the body, in the format of Stripe and Calendly."""
     moment = int(time.time())
     return f"t={moment},v1={in_hex(b'%d.%s' % (moment, body), secret)}"
