@@ -1,4 +1,4 @@
-"""A round of the crash test: load, faults, recovery, re-sending, verdict."""
+"""A round of the crash test: load, faults, recovery, resending, verdict."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CONNECTIONS_PER_SPACE = 2
 
 @dataclass
 class Tally:
-    """What rounds came to, added up."""
+    """The totals of several rounds."""
 
     acknowledged: int = 0
     rejected: int = 0
     unknown: int = 0
-    """Events whose fate the client learnt only by sending them again."""
+    """Events whose fate the client learned only by resending them."""
     stored_unknown: int = 0
-    """Those of them that had been stored."""
+    """The part of them that had been stored."""
     faults: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -47,13 +47,13 @@ class Campaign:
     service: Service
     accounts: Sequence[Account]
     sizes: Sequence[int] = BATCH_SIZES
-    """How many events a request has, to draw from."""
+    """The possible numbers of events per request."""
     pause: float = PACE_SECONDS
     """Seconds between two requests of a connection."""
     tally: Tally = field(default_factory=Tally)
 
     def round(self, seed: str, faults: Sequence[str]) -> Verdict:
-        """Everything one round finds. Raises AssertionError when the service does not recover."""
+        """Run a round and return its verdict. Raise AssertionError when the service doesn't recover."""
         draw = random.Random(seed)
         load = self.load(seed)
         load.start()
@@ -65,7 +65,7 @@ class Campaign:
         return self.settle(load.stop(), f"{seed}:")
 
     def load(self, seed: str) -> Load:
-        """The connections of one round, still to be started."""
+        """Return the connections of a round, not yet started."""
         return Load(
             Sender(account, shipments(f"{seed}:{account.space_id}:{number}", self.sizes), pause=self.pause)
             for account in self.accounts
@@ -73,7 +73,7 @@ class Campaign:
         )
 
     def settle(self, ledger: Ledger, prefix: str) -> Verdict:
-        """Send what is unknown again, judge before and after, and add it to the tally."""
+        """Resend unknown events, judge before and after, and add the verdict to the tally."""
         self.service.drain()
         verdict = self._judge(ledger, prefix)
         self.tally.acknowledged += len(ledger.keys(Outcome.OK))
@@ -96,8 +96,8 @@ class Campaign:
 
 
 def wait_for_progress(load: Load, draw: random.Random) -> None:
-    """Let a random number of further events be acknowledged, so that faults strike at any time.
-    An answer that no fault excuses ends the waiting: the verdict names it.
+    """Wait until a random number of further events is acknowledged, so that faults strike at any time. An
+    answer that no fault excuses ends the wait and will be in the verdict.
     """
     enough = load.acknowledged() + draw.randrange(20, 300)
     wait_until(lambda: load.acknowledged() >= enough or load.surprises())

@@ -1,5 +1,5 @@
-"""What a Space holds, in a form free of ids and of the order in which strangers arrived, so that
-two runs of the same journeys can be compared.
+"""A Space's contents without ids and without the order of strangers' arrival, to compare two runs of the same
+journeys.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WHERE m.space_id = %(space_id)s
 
 
 def canonical(service: Service, account: Account) -> dict[str, list[str]]:
-    """Contacts with their merges, companies and paths, and the credits under several models."""
+    """Return contacts with their merges, companies, paths, and the credits under several models."""
     where = {"space_id": account.space_id}
     with psycopg.connect(service.database_url, row_factory=dict_row) as connection:
         contacts = connection.execute(CONTACTS, where).fetchall()
@@ -67,7 +67,7 @@ def canonical(service: Service, account: Account) -> dict[str, list[str]]:
 
 
 def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:
-    """Every row of GET /events, page by page; with a model, what its touches are credited."""
+    """Return every row of GET /events, page by page. With a model, include the touches' credits."""
     query: list[tuple[str, Any]] = [
         ("start_date", "2023-12-31 00:00:00"), ("end_date", "2024-03-31 00:00:00"),
         ("per_page", 1000),
@@ -92,5 +92,5 @@ def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The rows in one order, the same for both runs."""
+    """Return the rows sorted, so that two runs have the same order."""
     return sorted(json.dumps(row, sort_keys=True, default=str) for row in rows)

@@ -1,6 +1,6 @@
-"""Everything else that the product does, as clients of their own that go on while processes die:
-each repeats a request until it knows what became of it, and says in the end which promises were
-not kept. All of them work in one Space, whose events a pretend Meta gets.
+"""Clients for the product's other capabilities, which keep working while processes die. Each client repeats a
+request until its outcome is known, and reports broken promises at the end. All clients work in one Space,
+which forwards its events to a fake Meta.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ANSWER_SECONDS = 15
 
 
 def take(request: Received) -> Answer:
-    """Meta's answer to events."""
+    """Return Meta's answer to events."""
     return Answer(body={"events_received": len(request.json()["data"]), "messages": []})
 
 
 class Client(threading.Thread, ABC):
-    """One capability in use. `acknowledged` are the marks of what the service said it has taken."""
+    """A capability in use. `acknowledged` lists the marks of everything that the service accepted."""
 
     def __init__(self, service: Service, account: Account, seed: str) -> None:
         super().__init__(daemon=True, name=type(self).__name__)
@@ -44,7 +44,7 @@ class Client(threading.Thread, ABC):
         self.acknowledged: list[str] = []
         self.surprises: list[str] = []
         self.repeated = 0
-        """Requests that were sent again, as nobody knew what had become of them."""
+        """The number of requests that were resent because their outcome was unknown."""
 
     def run(self) -> None:
         number = 0
@@ -55,11 +55,11 @@ class Client(threading.Thread, ABC):
 
     @abstractmethod
     def act(self, number: int) -> None:
-        """Do one thing, and go on until what became of it is known."""
+        """Perform one action, and continue until its outcome is known."""
 
     @abstractmethod
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        """What of the promises was not kept, once everything is settled."""
+        """Return the broken promises, once everything is settled."""
 
     def mark(self, number: int) -> str:
         return f"{self.seed}-{type(self).__name__.lower()}-{number}"
@@ -73,8 +73,8 @@ class Client(threading.Thread, ABC):
         *,
         taken: tuple[int, ...] = (),
     ) -> Any:
-        """The answer to a request, sent again until there is a definite one: a success, or one of
-        the statuses that are `taken`.
+        """Send a request until the answer is definite: a success, or one of the statuses in `taken`. Return
+        the answer.
         """
         sent = {"Authorization": f"Bearer {self.account.key}", **(headers or {})}
         content = None if body is None else json.dumps(body)
@@ -108,7 +108,7 @@ class Client(threading.Thread, ABC):
         return self.ask("POST", f"{API}/events/track", event)
 
     def make_contact(self, email: str, key: str) -> int:
-        """The id of the contact that an event makes, however often it has to be sent."""
+        """Create a contact with an event, sent as often as necessary. Return the contact's id."""
         self.track(email, key)
         made: Any = {}
         while "id" not in made and not self.surprises:
@@ -118,7 +118,7 @@ class Client(threading.Thread, ABC):
         return int(made.get("id", 0))
 
     def once_each(self, connection: psycopg.Connection[Any], keys: list[str]) -> list[str]:
-        """What is wrong with events that were acknowledged under idempotency keys."""
+        """Return what is wrong with events that were acknowledged under idempotency keys."""
         counts = Counter(
             key for (key,) in connection.execute(
                 "SELECT idempotency_key FROM events WHERE space_id = %s"
@@ -153,7 +153,7 @@ class Tracker(Client):
 
 
 class Webhook(Client):
-    """A shop that tells of orders."""
+    """A shop that reports orders."""
 
     def __init__(self, service: Service, account: Account, seed: str, path: str) -> None:
         super().__init__(service, account, seed)
@@ -170,7 +170,7 @@ class Webhook(Client):
 
 
 class Assistant(Client):
-    """An assistant that tracks events for somebody."""
+    """An assistant that tracks events for a user."""
 
     def __init__(self, service: Service, account: Account, seed: str, token: str) -> None:
         super().__init__(service, account, seed)
@@ -198,7 +198,7 @@ class Assistant(Client):
 
 
 class ContactChanges(Client):
-    """Somebody who writes the same contact again and again."""
+    """A client that updates the same contact repeatedly."""
 
     def act(self, number: int) -> None:
         if number == 0:
@@ -217,7 +217,7 @@ class ContactChanges(Client):
 
 
 class Erasures(Client):
-    """People who ask to be erased just after they have left something behind."""
+    """People who ask to be erased immediately after an event."""
 
     def act(self, number: int) -> None:
         email = f"canary-{self.mark(number)}@gone.example"
@@ -227,7 +227,7 @@ class Erasures(Client):
             self.acknowledged.append(email)
 
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        """No table has a word of them."""
+        """Return the tables that still contain an erased person's data."""
         wrong: list[str] = []
         for (table,) in connection.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"

@@ -1,4 +1,4 @@
-"""The stage of the crash tests: one service of its own, killed and started again many times."""
+"""The environment of the crash tests: a separate service that is killed and restarted many times."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from tests.crash.service import Service
 
-if not Path("/proc/self/stat").exists():  # where processes cannot be found, none can be killed
+if not Path("/proc/self/stat").exists():  # without /proc, processes can't be found or killed
     collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service all tests of a file share. Not more of them: the supervisor waits ever longer
-    before it starts again what keeps dying.
+    """The service that all tests of a file share. There is only one because the supervisor waits longer each
+    time before it restarts a process that keeps dying.
     """
     with Service(tmp_path_factory.mktemp("crash")).installed() as service:
         yield service
@@ -24,7 +24,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def service(running: Service) -> Service:
-    """The shared service, started again if a test had stopped it."""
+    """The shared service, restarted if a test has stopped it."""
     if not running.running:
         running.start()
     return running

@@ -1,5 +1,5 @@
-"""A disk that loses power: an ext4 file system in a file. What a copy of the file holds is what
-had reached the disk, as the page cache above it is not in there.
+"""A disk that loses power: an ext4 file system in a file. A copy of the file contains what had reached the
+disk, because the page cache is not in the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIZE = 2 * 2**30
 
 
 def why_impossible() -> str | None:
-    """Why this machine has no such disks, if so."""
+    """Return why this machine can't have such disks, or None."""
     if os.geteuid() != 0:
         return "needs root"
     if not Path("/dev/loop-control").exists():
@@ -26,7 +26,7 @@ def why_impossible() -> str | None:
 
 
 class Disk:
-    """A file system of its own, mounted at `folder`."""
+    """A separate file system, mounted at `folder`."""
 
     def __init__(self, directory: Path) -> None:
         self.folder = directory / "disk"
@@ -40,8 +40,8 @@ class Disk:
         self._mount()
 
     def lose_power(self) -> None:
-        """Keep what the disk has at one moment, for `restore_power`. Nothing may write any more but
-        the kernel, on its own; if it does during the copy, the moment is another.
+        """Keep the disk's contents at one moment, for `restore_power`. No process may write anymore. The
+        kernel still may, so the copy is repeated until no write happened during it.
         """
         before = None
         while before != self._written():
@@ -49,14 +49,14 @@ class Disk:
             _run("cp", "--sparse=always", str(self._image), str(self._after))
 
     def restore_power(self) -> None:
-        """Mount what the disk had when power was lost, as the system does at its start."""
+        """Mount the disk's contents from the power cut, as the system does at its start."""
         self.remove()
         self._after.replace(self._image)
         self._mount()
 
     def remove(self) -> None:
-        """Take the disk away; nothing may use it any more, but whoever passes by, as what reads
-        the sizes of all disks does, may hold it for a moment.
+        """Unmount and detach the disk. No process may use it, but one that reads the sizes of all disks may
+        hold it briefly.
         """
         if self._device is not None:
             wait_until(self._unmounted, what=f"no process uses {self.folder}")
@@ -72,7 +72,7 @@ class Disk:
         return done.returncode == 0
 
     def _written(self) -> tuple[str, str]:
-        """How many writes the disk has completed, and how many are on their way."""
+        """Return how many writes the disk has completed, and how many are in progress."""
         assert self._device is not None
         figures = Path("/sys/block", self._device.name, "stat").read_text().split()
         return figures[4], figures[8]

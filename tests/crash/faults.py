@@ -1,4 +1,4 @@
-"""What is done to a service under load. Each fault returns once it has struck."""
+"""Faults for a service under load. Each function returns once its fault has struck."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.crash.service import Service
 from tests.support.waiting import wait_until
 
 Fault = Callable[[Service, random.Random], list[Process]]
-"""Strikes and returns the processes that must have ended by it."""
+"""A function that strikes and returns the processes that must have ended as a result."""
 
 FAILPOINTS = {
     "inbox_before_insert": "api",
@@ -22,11 +22,11 @@ FAILPOINTS = {
     "worker_before_commit": "worker",
     "worker_after_commit": "worker",
 }
-"""Every failpoint that load leads past, and the processes that pass it."""
+"""Every failpoint on the load's path, and the processes that reach it."""
 
 
 def kill(role: str) -> Fault:
-    """SIGKILL to one process of a role."""
+    """Return a fault: SIGKILL to a random process of a role."""
 
     def strike(service: Service, draw: random.Random) -> list[Process]:
         victim = draw.choice(service.processes(role))
@@ -37,7 +37,7 @@ def kill(role: str) -> Fault:
 
 
 def die_at(failpoint: str) -> Fault:
-    """Death at a failpoint."""
+    """Return a fault: a process dies at a failpoint."""
 
     def strike(service: Service, _: random.Random) -> list[Process]:
         before = service.processes(FAILPOINTS[failpoint])
@@ -49,7 +49,9 @@ def die_at(failpoint: str) -> Fault:
 
 
 def end_postmaster(number: signal.Signals) -> Fault:
-    """SIGKILL leaves PostgreSQL's other processes to find out; SIGQUIT ends them at once."""
+    """Return a fault: a signal to the postmaster. After SIGKILL, PostgreSQL's other processes have to notice
+    by themselves. SIGQUIT ends them immediately.
+    """
 
     def strike(service: Service, _: random.Random) -> list[Process]:
         processes = service.postgresql()
@@ -60,7 +62,7 @@ def end_postmaster(number: signal.Signals) -> Fault:
 
 
 def kill_postgresql(service: Service, _: random.Random) -> list[Process]:
-    """SIGKILL to all of PostgreSQL."""
+    """Send SIGKILL to all of PostgreSQL's processes."""
     processes = service.postgresql()
     for process in processes:
         process.send(signal.SIGKILL)
@@ -68,7 +70,7 @@ def kill_postgresql(service: Service, _: random.Random) -> list[Process]:
 
 
 def kill_backend(service: Service, draw: random.Random) -> list[Process]:
-    """SIGKILL to one connection's process, after which PostgreSQL drops all of them."""
+    """Send SIGKILL to one connection's process. PostgreSQL then drops all connections."""
     victim = draw.choice([one for one in service.postgresql() if "headwater [" in one.command])
     victim.send(signal.SIGKILL)
     return [victim]
@@ -86,14 +88,14 @@ FAULTS: dict[str, Fault] = {
 
 
 def inject(service: Service, name: str, draw: random.Random) -> None:
-    """Let a fault strike, and wait until the service has recovered from it by itself."""
+    """Inject a fault, and wait until the service has recovered without help."""
     ended = FAULTS[name](service, draw)
     wait_until(lambda: not any(process.alive for process in ended))
     service.await_whole()
 
 
 def schedule(seed: str) -> Iterator[str]:
-    """Faults without end, each kind once before any comes again."""
+    """Yield faults endlessly, each kind once before any repeats."""
     draw = random.Random(seed)
     while True:
         yield from draw.sample(sorted(FAULTS), len(FAULTS))

@@ -1,4 +1,4 @@
-"""What a long run measures again and again, and when that is more than it was.
+"""Figures that a long run measures repeatedly, and when their increase counts as growth.
 
 ├── warming up ──┼── before ──┼── after ──┤      the medians of the last two are compared
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure, and how much of it may come on top from one third of a run to the next."""
+    """A figure, and how much it may increase from one third of a run to the next."""
 
     unit: str
     factor: float
@@ -23,7 +23,7 @@ class Measure:
 
 
 MEMORY, PROCESS = Measure("MB", 1.03, 5), Measure("MB", 1.05, 0.25)
-"""Of all processes of a role, which may become more, and of one of them on average."""
+"""Memory of all processes of a role, whose number may increase, and the average of a process."""
 DESCRIPTORS = Measure("descriptors", 1.03, 8)
 QUEUE, DEAD = Measure("MB on disk", 1.2, 16), Measure("% dead rows", 1.2, 10)
 LATENCY = Measure("ms", 1.2, 5)
@@ -31,7 +31,7 @@ LATENCY = Measure("ms", 1.2, 5)
 
 @dataclass
 class Samples:
-    """What was measured, by name and in the order of time."""
+    """The measured values, by name and in order of time."""
 
     figures: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     measures: dict[str, Measure] = field(default_factory=dict[str, Measure])
@@ -41,12 +41,12 @@ class Samples:
         self.figures.setdefault(name, []).append(value)
 
     def thirds(self) -> Iterator[tuple[str, Measure, float, float]]:
-        """The median of the second and of the last third of each figure."""
+        """Yield the medians of the second and the last third of each figure."""
         for name, values in self.figures.items():
             third = len(values) // 3
             before, after = values[third : 2 * third], values[2 * third :]
             yield name, self.measures[name], statistics.median(before), statistics.median(after)
 
     def growing(self) -> set[str]:
-        """The names of what has grown by more than it may."""
+        """Return the names of figures that have grown by more than they may."""
         return {name for name, measure, *values in self.thirds() if measure.grows(*values)}

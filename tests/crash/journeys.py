@@ -1,7 +1,7 @@
-"""What the load consists of: seeded journeys of people, cut into requests.
+"""The load's content: seeded journeys of people, split into requests.
 
-A person belongs to one connection, so their events arrive in one order whatever is killed, and
-two runs of one seed must end in the same contacts, companies and credits.
+A person belongs to one connection, so their events arrive in the same order after any kill. Two runs of one
+seed must therefore end in the same contacts, companies and credits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Item:
-    """One event to send."""
+    """An event to send."""
 
     key: str
     payload: dict[str, Any]
@@ -44,7 +44,7 @@ class Shipment:
 
 
 def shipments(seed: str, sizes: Sequence[int] = BATCH_SIZES) -> Iterator[Shipment]:
-    """The endless, repeatable requests of one connection. Keys begin with the seed."""
+    """Yield the endless, repeatable requests of one connection. Keys start with the seed."""
     draw = random.Random(seed)
     items = 0
     for number in itertools.count():
@@ -66,7 +66,7 @@ def _item(draw: random.Random, seed: str, key: str, people: int) -> Item:
         **draw.choice(SOURCES),
     }
     if event_name == "purchase":
-        # No order id: it would hide that an idempotency key had failed.
+        # No order id: it would hide a failure of the idempotency key.
         payload["amount"] = draw.randrange(1, 100_000) / 100
     if draw.random() < 0.03:
         return Item(key, {**payload, "email": "no address"}, valid=False)
@@ -74,8 +74,8 @@ def _item(draw: random.Random, seed: str, key: str, people: int) -> Item:
 
 
 def _identity(draw: random.Random, seed: str, person: int) -> dict[str, str]:
-    """How a person shows up: by token before they are known, by either of two addresses, or by
-    both kinds at once, which joins and merges their contacts.
+    """Return identifiers of a person: a token before they are known, either of two addresses, or both kinds,
+    which joins and merges their contacts.
     """
     name = re.sub("[^a-z0-9]+", "-", f"{seed} {person}")
     token = {"trk_token": f"token-{name}"}

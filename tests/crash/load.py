@@ -1,4 +1,4 @@
-"""The load: one thread per connection, keeping a ledger of what it was told about each event."""
+"""The load: one thread per connection, with a ledger of the answers about each event."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tests.support.campaigns import IS_LONG
 
 API = "/public-api/v1"
 PACE_SECONDS = 0.02 if IS_LONG else 0.1
-"""From the beginning of one request of a connection to the next one's."""
+"""Seconds between the starts of a connection's requests."""
 RETRY_SECONDS = 0.05
 ANSWER_SECONDS = 15
 RESEND_ITEMS = 20
 PATIENCE = 2_000
-"""How often a persistent connection repeats one request before it gives up."""
+"""How often a persistent connection repeats a request before it gives up."""
 
 
 class Outcome(StrEnum):
-    """What the client may believe about an event."""
+    """What the client knows about an event."""
 
     OK = "ok"
     REJECTED = "rejected"
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Account:
-    """Whom a connection sends for."""
+    """The Space that a connection sends to."""
 
     host: str
     port: int
@@ -44,7 +44,7 @@ class Account:
 
 @dataclass
 class Ledger:
-    """What was sent and what came back, by idempotency key."""
+    """Sent items and the answers to them, by idempotency key."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     items: dict[str, tuple[Account, Item]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Ledger:
             self.surprises.append(f"{item.key}: {outcome}")
 
     def absorb(self, other: Ledger) -> None:
-        """Take over another ledger's entries, which are the newer ones."""
+        """Add another ledger's entries, which are newer."""
         self.outcomes |= other.outcomes
         self.items |= other.items
         self.receipts |= other.receipts
@@ -73,8 +73,8 @@ class Ledger:
 
 
 class Sender(threading.Thread):
-    """One connection. A persistent one repeats a request until it knows what became of it, as a
-    careful client does; the other kind goes on and leaves the event unknown.
+    """A connection. A persistent one repeats a request until its outcome is known, as a careful client does.
+    Another one goes on and leaves the event unknown.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Sender(threading.Thread):
             self._deliver(shipment)
             self.sent += 1
             now = time.monotonic()
-            due = max(due + self.pause, now)  # what an outage held back is not made up for
+            due = max(due + self.pause, now)  # delays from an outage are not made up for
             self.stopping.wait(due - now)
         self._http.close()
 
@@ -114,7 +114,7 @@ class Sender(threading.Thread):
                 return
 
     def _send(self, shipment: Shipment) -> bool:
-        """Send once and note the answer. Returns whether there was a definite one."""
+        """Send once and record the answer. Return whether it was definite."""
         try:
             status, headers, body = self._post(shipment)
         except (OSError, HTTPException):
@@ -137,7 +137,7 @@ class Sender(threading.Thread):
 
 
 def _told(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Outcome, int | None]:
-    """What an answer says about the request's item number `index`."""
+    """Return what an answer means for the request's item at `index`."""
     if status not in (202, 422):
         return Outcome.UNKNOWN, None
     if "results" not in body:
@@ -150,7 +150,7 @@ def _told(status: int, headers: HTTPMessage, body: Any, index: int) -> tuple[Out
 
 
 class Load:
-    """Several connections at once."""
+    """Several connections at the same time."""
 
     def __init__(self, senders: Iterable[Sender]) -> None:
         self.senders = list(senders)
@@ -160,11 +160,11 @@ class Load:
             sender.start()
 
     def acknowledged(self) -> int:
-        """Events acknowledged so far."""
+        """The number of events acknowledged so far."""
         return sum(len(sender.ledger.receipts) for sender in self.senders)
 
     def surprises(self) -> list[str]:
-        """Answers so far that no fault excuses."""
+        """The answers so far that no fault excuses."""
         return [each for sender in self.senders for each in sender.ledger.surprises]
 
     def finish(self) -> Ledger:
@@ -177,14 +177,14 @@ class Load:
         return ledger
 
     def stop(self) -> Ledger:
-        """Let the connections end after the request they are at."""
+        """Stop the connections after their current requests."""
         for sender in self.senders:
             sender.stopping.set()
         return self.finish()
 
 
 def resend(ledger: Ledger) -> Ledger:
-    """Send every unknown event again, with its idempotency key, until its fate is known."""
+    """Resend every unknown event with its idempotency key until its fate is known."""
     unknown: dict[Account, list[Item]] = {}
     for key in ledger.keys(Outcome.UNKNOWN):
         account, item = ledger.items[key]

@@ -1,4 +1,4 @@
-"""Clients of what takes longer than a request: exports, files brought in, forwarding."""
+"""Clients for work that takes longer than a request: exports, imports, forwarding."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 ROWS_OF_A_FILE = 40
 ENDED = ("completed", "failed")
 FAIR_REASONS = (WITHDRAWN, EXHAUSTED)
-"""Why an export may fail: it held somebody who is gone, or its process was killed at every try."""
+"""Acceptable reasons for a failed export: it contained an erased person, or its process was killed at every
+try.
+"""
 
 
 class Exports(Client):
-    """Somebody who takes the contacts along, one export after the other."""
+    """A user who exports the contacts again and again."""
 
     def act(self, number: int) -> None:
         if number % 10 == 0 and self._has_ended():
@@ -38,7 +40,7 @@ class Exports(Client):
                 self.acknowledged.append(str(found["export_id"]))
 
     def _has_ended(self) -> bool:
-        """Whether the last export is no longer in work."""
+        """Return whether the last export has ended."""
         if not self.acknowledged:
             return True
         last = self.ask("GET", f"{API}/contacts/exports/{self.acknowledged[-1]}")
@@ -71,7 +73,7 @@ class Exports(Client):
 
 
 class Imports(Client):
-    """An operator who brings files in, and runs the command again until it is through."""
+    """An operator who imports files, and repeats the command until it succeeds."""
 
     def act(self, number: int) -> None:
         if number % 20:
@@ -104,7 +106,7 @@ class Imports(Client):
 
 
 class Forwarding(Client):
-    """Nobody: the events of the others have to reach the platform."""
+    """A client without requests: it checks that the other clients' events reach the platform."""
 
     def __init__(self, service: Service, account: Account, seed: str, meta: FakePlatform) -> None:
         super().__init__(service, account, seed)
@@ -114,7 +116,9 @@ class Forwarding(Client):
         del number
 
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        """Every event has one delivery; what counts as delivered has arrived, under one id."""
+        """Return events without exactly one delivery, and delivered events that did not arrive under one
+        id.
+        """
         space = (self.account.space_id,)
         wait_until(lambda: connection.execute(
             "SELECT count(*) FROM deliveries WHERE space_id = %s"

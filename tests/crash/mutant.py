@@ -1,7 +1,7 @@
 """`python -m tests.crash.mutant FAULT …`: Headwater with a planted fault.
 
-A crash test that has never failed proves nothing, so it has to fail on these. The faults live
-here, outside the product, which has no switch for them.
+A crash test that has never failed proves nothing, so it must fail with these faults. They are defined here
+because the product has no switch for them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LATER_SECONDS = 0.0005
 
 
 def acknowledge_early() -> None:
-    """Answer, and commit a moment later."""
+    """Answer first and commit a moment later."""
     insert = inbox._insert
 
     async def answer_first(connection: AsyncConnection, group: list[Request]) -> None:
@@ -41,7 +41,7 @@ def acknowledge_early() -> None:
 
         async def store() -> None:
             await asyncio.sleep(EARLY_SECONDS)
-            async with in_turn:  # as the connection has one statement at a time
+            async with in_turn:  # because the connection runs one statement at a time
                 await insert(connection, copies)
 
         late.add(asyncio.ensure_future(store()))
@@ -52,7 +52,7 @@ def acknowledge_early() -> None:
 
 
 def store_twice() -> None:
-    """Neither look for repeated idempotency keys nor have a unique index on them."""
+    """Neither check for repeated idempotency keys nor have a unique index on them."""
 
     def no_key(_: Any) -> None:
         return None
@@ -69,7 +69,7 @@ def store_twice() -> None:
 
 
 def forget_when_claiming() -> None:
-    """Take rows off the inbox for good before their events are stored."""
+    """Remove rows from the inbox permanently before their events are stored."""
     claim_rows = batch_runner.claim
 
     def claim_for_good(connection: Connection[Any], *arguments: Any) -> Batch | None:
@@ -85,7 +85,7 @@ def forget_when_claiming() -> None:
 
 
 def erase_nothing() -> None:
-    """Note erasures as carried out, and leave everything where it is."""
+    """Record erasures as completed without erasing anything."""
 
     def leave(*_: Any) -> None:
         pass
@@ -103,7 +103,7 @@ def forget_destinations() -> None:
 
 
 def leak() -> None:
-    """Keep memory and a descriptor of every group that is committed, and take longer each time."""
+    """Leak memory and a descriptor for every committed group, and take longer each time."""
     insert = inbox._insert
 
     async def keep(connection: AsyncConnection, group: list[Request]) -> None:
@@ -126,8 +126,8 @@ FAULTS = {
 
 
 def main(name: str, *arguments: str) -> int:
-    """Plant a fault, or several with `+` between them, in this process and in those it starts, and
-    run the command.
+    """Plant a fault, or several joined by `+`, in this process and its child processes, and run the
+    command.
     """
     for each in name.split("+"):
         FAULTS[each]()

@@ -1,5 +1,5 @@
-"""The processes of a running service, as the system shows them: found by descent from the
-supervisor, so that a test can only ever reach its own.
+"""The processes of a running service, found by descent from the supervisor, so that a test can only reach its
+own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Process:
-    """One process; the time of its start tells it from a later one with the same pid."""
+    """A process. Its start time distinguishes it from a later one with the same pid."""
 
     pid: int
     started: str
     parent: int = field(compare=False)
     command: str = field(compare=False)
-    """Its name and its command line: a copy of a process changes its name alone."""
+    """Its name and command line. A copied process changes only its name."""
 
     @property
     def alive(self) -> bool:
@@ -32,14 +32,14 @@ class Process:
         return self.command.split(" ")[0]
 
     def send(self, number: signal.Signals) -> None:
-        """Signal the process unless it is gone."""
+        """Signal the process unless it has ended."""
         if self.alive:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 def descendants(pid: int) -> list[Process]:
-    """Every process below `pid`, parents before children."""
+    """Return every process below `pid`, parents before children."""
     children: dict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (stat := _read_stat(int(entry.name))):
@@ -57,7 +57,7 @@ def send_all(processes: Iterable[Process], number: signal.Signals) -> None:
 
 
 def _read(pid: int) -> Process | None:
-    """The process, or None when it has ended, even if nobody has taken notice of that yet."""
+    """Return the process, or None when it has ended, even if it hasn't been reaped yet."""
     stat = _read_stat(pid)
     try:
         command = Path(f"/proc/{pid}/comm").read_bytes() + Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -70,7 +70,7 @@ def _read(pid: int) -> Process | None:
 
 
 def _read_stat(pid: int) -> list[str] | None:
-    """Its state, parent and what follows in proc(5), or None when it is gone."""
+    """Return its state, parent and the following fields in proc(5), or None when it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A real `headwater serve` in a data directory of its own, and the means to hurt it."""
+"""A real `headwater serve` in its own data directory, and methods that disturb it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ SELECT greatest(1, (SELECT count(*) FROM inbox)
 
 
 class Service:
-    """`module` is what `python -m` serves: Headwater, or Headwater with a planted fault; `source`
-    is the folder that it is imported from.
+    """Prepare a service. `python -m` runs `module`: Headwater, or Headwater with a planted fault. `source` is
+    the folder it is imported from.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class Service:
         return Embedded(self.data_dir).url
 
     def install(self) -> None:
-        """Put a new installation in place. A first start makes the same in a second of its own."""
+        """Put a new installation in place. A first start would do the same, but takes a second longer."""
         install(self.data_dir)
 
     def start(self) -> None:
-        """Start it, on the port it had before if any, and wait for the `ready` line."""
+        """Start the service on its previous port, if any, and wait for the `ready` line."""
         self.launch()
         assert self.await_ready(), self._log.read_text()[-4000:]
 
     @contextmanager
     def installed(self) -> Iterator[Self]:
-        """Install and start it; it ends with the block."""
+        """Install and start the service, and end it with the block."""
         try:
             self.install()
             self.start()
@@ -98,14 +98,14 @@ class Service:
             self.end()
 
     def launch(self) -> None:
-        """Start it without waiting."""
+        """Start the service without waiting."""
         words = (*self._words(*self.module, "serve"), "--port", str(self.port),
                  "--workers", str(self._workers))  # fmt: skip
         with self._log.open("ab") as log:
             self._process = self._start(words, log, self._environment())
 
     def await_ready(self, seconds: float = PATIENCE_SECONDS) -> bool:
-        """Whether it says within so many seconds that it is ready."""
+        """Return whether the service reports within `seconds` that it is ready."""
         assert self._process is not None
         assert self._process.stdout is not None
         if not select.select([self._process.stdout], [], [], max(0.0, seconds))[0]:
@@ -122,17 +122,17 @@ class Service:
         self._process.send_signal(number)
 
     def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
-        """Wait for the supervisor's end and return its exit code. Raises TimeoutExpired."""
+        """Wait for the supervisor's end and return its exit code. Raise TimeoutExpired."""
         assert self._process is not None
         return self._process.wait(seconds)
 
     def stop(self) -> int:
-        """Stop it as an operator would and return its exit code."""
+        """Stop the service as an operator would and return its exit code."""
         self.signal(signal.SIGTERM)
         return self.wait()
 
     def end(self) -> None:
-        """Leave nothing behind, from any state."""
+        """End all processes, from any state."""
         if not self.running:
             return
         family = self.family()
@@ -145,7 +145,7 @@ class Service:
             send_all(family, signal.SIGKILL)
 
     def times_logged(self, text: str) -> int:
-        """How often the log has `text`."""
+        """Return how often `text` is in the log."""
         return self._log.read_text().count(text)
 
     def kill_supervisor(self) -> None:
@@ -161,14 +161,14 @@ class Service:
         )  # fmt: skip
 
     def answer_of(self, *arguments: str, typed: str = "") -> Any:
-        """What a command, run in this process, prints as JSON; `typed` into its standard input."""
+        """Run a command in this process, with `typed` as its standard input, and return its JSON output."""
         where = ("--data-dir", str(self.data_dir), "--json")
         done = run_command(*arguments, *where, typed=typed, **self._variables)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     def open_account(self, name: str) -> Account:
-        """A new Space and a key to it, without the seconds of two commands."""
+        """Create a Space with a key, faster than with two commands."""
         key = "trk_sk_" + secrets.token_urlsafe(32)
         with self.connect() as connection:
             space_id = insert_space(connection, name=name)
@@ -179,19 +179,19 @@ class Service:
         return Account(self.host, self.port, space_id, key)
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A connection in autocommit, for looking behind the API."""
+        """Return a connection in autocommit, for checks of the database."""
         return psycopg.connect(self.database_url, autocommit=True)
 
     def drain(self) -> None:
-        """Wait until everything accepted is processed, as long as the queue gets shorter."""
+        """Wait until everything accepted is processed. Fail when the queue stops getting shorter."""
         before = math.inf
         while (waiting := self._wait_for_queue()) > 0:
             assert waiting < before, f"{waiting} rows wait"
             before = waiting
 
     def _wait_for_queue(self) -> int:
-        """Wait for the queue and for erasures, as `headwater queue wait` does, and return how many rows of
-        either are left.
+        """Wait for the queue and for erasures, as `headwater queue wait` does. Return how many rows are left
+        in either.
         """
         seconds = PATIENCE_SECONDS / 2
         with self.connect() as connection:
@@ -202,7 +202,7 @@ class Service:
         return row[0]
 
     def ready(self) -> bool:
-        """Whether /readyz says so."""
+        """Whether /readyz reports the service as ready."""
         http = HTTPConnection(self.host, self.port, timeout=5)
         try:
             http.request("GET", "/readyz")
@@ -223,7 +223,9 @@ class Service:
         )
 
     def await_whole(self) -> None:
-        """Wait until it is whole, and look seldom: that reads the state of every process of the machine."""
+        """Wait until the service is whole. Check rarely, because each check reads the state of every process
+        of the machine.
+        """
         pause = threading.Event()
         wait_until(self.whole, pause=lambda: pause.wait(LOOK_SECONDS))
 
@@ -231,31 +233,31 @@ class Service:
         return descendants(self.pid)
 
     def processes(self, role: str) -> list[Process]:
-        """Our own processes of a role, `api` or `worker`."""
+        """Return the service's processes of a role, `api` or `worker`."""
         return self._with_role(role, self.family())
 
     def _with_role(self, role: str, family: list[Process]) -> list[Process]:
         return [one for one in family if one.parent == self.pid and role in one.command.split()]
 
     def children(self, role: str) -> list[Process]:
-        """Our own processes of a role that a worker has started, such as `forwarder`."""
+        """Return the service's processes of a role that a worker has started, such as `forwarder`."""
         return [one for one in self.family() if "headwater" in one.command
                 and role in one.command.split()]  # fmt: skip
 
     def postmaster(self) -> Process | None:
-        """PostgreSQL's first process, once it has become that."""
+        """Return PostgreSQL's first process, once it runs PostgreSQL."""
         return self._postmaster(self.family())
 
     def _postmaster(self, family: list[Process]) -> Process | None:
         return next((one for one in family if one.parent == self.pid and one.program == "postgres"), None)
 
     def postgresql(self) -> list[Process]:
-        """All of PostgreSQL."""
+        """Return all of PostgreSQL's processes."""
         postmaster = self.postmaster()
         return [postmaster, *descendants(postmaster.pid)] if postmaster else []
 
     def arm(self, failpoint: str) -> None:
-        """Let the next process that passes the failpoint die there; wait until one has."""
+        """Arm a failpoint, so that the next process that reaches it dies. Wait until one has."""
         staged = self._failpoint.with_suffix(".new")
         staged.write_text(failpoint)
         staged.rename(self._failpoint)

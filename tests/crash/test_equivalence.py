@@ -1,4 +1,4 @@
-"""A run with crashes ends in the same contacts, companies, paths and credits as one without."""
+"""A run with crashes ends in the same contacts, companies, paths and credits as a run without."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAULTS = (*USUAL, "worker_after_events", "inbox_after_commit") if IS_LONG else U
 
 
 def start(account: Account, work: Iterable[Iterable[Shipment]], pause: float = PACE_SECONDS) -> Load:
-    """Persistent connections, which keep each person's events in order through every crash."""
+    """Start persistent connections, which keep each person's events in order through every crash."""
     load = Load(Sender(account, shipments, persistent=True, pause=pause) for shipments in work)
     load.start()
     return load

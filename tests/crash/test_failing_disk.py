@@ -1,7 +1,7 @@
-"""A disk without room, and one that fails to write, below the tables, PostgreSQL's log and files of
-exports: clear refusals, nothing acknowledged is lost, and all goes on by itself once it can.
+"""Full and failing disks below the tables, PostgreSQL's log and export files: refusals are clear, no
+acknowledged event is lost, and the service recovers by itself once the disk works.
 
-HEADWATER_CRASH_ROUNDS makes the run longer, with the faults that it leaves out.
+HEADWATER_CRASH_ROUNDS makes the run longer and adds rarer faults.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Fault:
-    """What fails below which files, and the statement that runs into it soon."""
+    """The kind of failure, the affected files, and a statement that soon runs into it."""
 
     rule: str
     statement: str = "SELECT 1"
     is_cold: bool = False
-    """Whether PostgreSQL has to lose first what it holds in memory, and read it again."""
+    """Whether PostgreSQL must first drop its cached pages and read them again."""
 
     @property
     def name(self) -> str:
@@ -67,13 +67,13 @@ RARER = (
     Fault("unwritable /postgresql/pg_wal/"),
     Fault("full /postgresql/pg_wal/", "SELECT pg_switch_wal()"),
     Fault("broken /postgresql/base/", "CHECKPOINT"),
-    Fault("full /data/", "SELECT pg_switch_wal()"),  # all of them at once
+    Fault("full /data/", "SELECT pg_switch_wal()"),  # all of them fail
 )
 FAULTS = [TABLES_FULL, LOG_BROKEN, *(RARER if ROUNDS > 1 else ())]
 
 
 class FailingDisk:
-    """The rules by which calls on files fail."""
+    """The rules that make calls on files fail."""
 
     def __init__(self, folder: Path) -> None:
         library, self._rules = folder / "failing_disk.so", folder / "rules"
@@ -105,12 +105,12 @@ def running(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iter
 
 @dataclass(frozen=True)
 class Asker:
-    """Somebody with a key."""
+    """A client with a key."""
 
     account: Account
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON that a request is answered with."""
+        """Send a request and return the JSON of the answer."""
         http = HTTPConnection(self.account.host, self.account.port, timeout=PATIENCE_SECONDS)
         headers = {"Authorization": f"Bearer {self.account.key}"}
         http.request(method, path, None if body is None else json.dumps(body), headers)
@@ -125,7 +125,9 @@ def account(service: Service) -> Account:
 
 
 def assert_refuses_in_time(account: Account) -> None:
-    """It says 503 soon. One more event may still have room in what the tables have."""
+    """Check that the service soon answers 503. A few events may still fit into the free space of the
+    tables.
+    """
     refusals: list[str | None] = []
     while len(refusals) < REFUSALS:
         status, retry_after, seconds = call(account, "POST", "/events/track")

@@ -1,4 +1,4 @@
-"""The verdict of a long run finds each kind of growth, and does not mind what goes up and down."""
+"""The verdict of a long run detects each kind of growth and ignores fluctuation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MINUTES, SAMPLES_A_MINUTE = 30, 12
 
 
 def half_an_hour(measure: Measure, start: float, a_minute: float) -> set[str]:
-    """The verdict on a figure that grows evenly, and swings around that."""
+    """Return the verdict on a figure that grows evenly, with fluctuation."""
     samples = Samples()
     for number in range(MINUTES * SAMPLES_A_MINUTE):
         swing = start * 0.1 * (-1) ** number
@@ -18,7 +18,7 @@ def half_an_hour(measure: Measure, start: float, a_minute: float) -> set[str]:
     return samples.growing()
 
 
-# Of each, where it starts, and how much it grows by in a minute: too little, and enough.
+# For each figure: its start, and two growth rates per minute: one too small to count, one large enough.
 @pytest.mark.parametrize(("measure", "start", "slow", "fast"), [
     (MEMORY, 270, 1.0, 1.6),
     (MEMORY, 70, 0.6, 0.9),

@@ -1,6 +1,6 @@
-"""Everything killed at once where nobody takes notice of dead orphans, as in a container whose
-first process is a shell script: PostgreSQL's first process stays a zombie, and a start must not
-take it for a server that runs.
+"""Everything is killed where dead orphans are never reaped, as in a container whose first process is a shell
+script. PostgreSQL's first process stays a zombie, and the next start must not mistake it for a running
+server.
 
 HEADWATER_CRASH_ROUNDS makes the run longer.
 """
@@ -33,7 +33,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @pytest.fixture(autouse=True)
 def orphans() -> Iterator[list[Process]]:
-    """Orphans become children of this process, which does not wait for them until the end."""
+    """The dead orphans. They become children of this process, which reaps them only at the end."""
     dead: list[Process] = []
     adopt(yes=True)
     yield dead

@@ -1,8 +1,8 @@
-"""Nothing acknowledged is lost and nothing is stored twice, whatever dies.
+"""No acknowledged event is lost and none is stored twice, whichever process dies.
 
-HEADWATER_CRASH_ROUNDS makes the run longer: an ordinary one has a single round of USUAL faults, a
-long one has every kind of fault in two rounds. The seed is fixed, so that a run can be repeated as
-far as the timing of a machine allows.
+HEADWATER_CRASH_ROUNDS makes the run longer: an ordinary run has a single round of USUAL faults, a long run
+has two rounds of every kind of fault. The seed is fixed, so that a run can be repeated as far as the
+machine's timing allows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.campaigns import campaign_size, in_long_runs
 
 ROUNDS = campaign_size("HEADWATER_CRASH_ROUNDS", 0, 2)
 USUAL = ("kill worker", "worker_after_claim", "kill backend")
-"""A process of ours dies, dies in the middle of its work, and the database loses all connections."""
+"""A Headwater process dies, one dies in the middle of its work, and the database loses all connections."""
 FAULTS_PER_ROUND = -(-len(FAULTS) // 2)
 SPACES = 3
 
@@ -39,7 +39,7 @@ def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -
 
 
 def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
-    """A round against Headwater with a planted fault."""
+    """Run a round against Headwater with a planted fault."""
     service = Service(directory, "tests.crash.mutant", fault)
     service.install()
     try:

@@ -1,5 +1,5 @@
-"""The database frozen, gone or restarted: bounded answers, and recovery by itself. Stopping in
-order and being stopped by force.
+"""The database is frozen, dead or restarted: answers stay bounded in time, and the service recovers by
+itself. Also, orderly and forced stops.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 OUTAGE = ("database_unavailable", "database_back")
 MOST_LINES = 40
-"""Of the parts of all processes together: hundreds of requests are refused."""
+"""For all processes together, although hundreds of requests are refused."""
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 10.0
 EVENT = {"event_name": "sign_up", "email": "someone@firm.com"}
@@ -51,7 +51,7 @@ def start_load(account: Account, seed: str) -> Load:
 
 
 def assert_kept(service: Service, ledger: Ledger, seed: str) -> None:
-    """Everything acknowledged is there once, also after the unknown has been sent again."""
+    """Check that every acknowledged event is stored once, also after unknown events were resent."""
     ledger.absorb(resend(ledger))
     service.drain()
     assert judge(service, ledger, f"{seed}:").broken == {}
@@ -59,7 +59,7 @@ def assert_kept(service: Service, ledger: Ledger, seed: str) -> None:
 
 
 def call(account: Account, method: str, path: str) -> tuple[int, str | None, float]:
-    """Status, Retry-After and seconds of one request."""
+    """Return status, Retry-After and duration in seconds of one request."""
     http = HTTPConnection(account.host, account.port, timeout=PATIENCE_SECONDS)
     headers = {"Authorization": f"Bearer {account.key}"}
     started = time.monotonic()
@@ -71,8 +71,8 @@ def call(account: Account, method: str, path: str) -> tuple[int, str | None, flo
 
 
 def assert_refuses_in_time(*accounts: Account) -> None:
-    """Every route says 503 soon: with a key just used, with one never seen, and again once the
-    first connections have been given up.
+    """Check that every route soon answers 503: with a recently used key, with a new one, and again once the
+    first connections have timed out.
     """
     calls = [(account, *route) for account in accounts for route in ROUTES]
     with ThreadPoolExecutor(len(calls)) as pool:
@@ -85,7 +85,7 @@ def assert_refuses_in_time(*accounts: Account) -> None:
 
 @contextmanager
 def frozen(service: Service) -> Iterator[None]:
-    """PostgreSQL neither answers nor goes away."""
+    """A frozen PostgreSQL: it neither responds nor ends."""
     processes = service.postgresql()
     send_all(processes, signal.SIGSTOP)
     yield
@@ -94,7 +94,7 @@ def frozen(service: Service) -> Iterator[None]:
 
 @contextmanager
 def gone(service: Service) -> Iterator[None]:
-    """PostgreSQL is dead, and the supervisor kept from starting it again."""
+    """A dead PostgreSQL that the stopped supervisor can't restart."""
     processes = service.postgresql()
     service.signal(signal.SIGSTOP)
     send_all(processes, signal.SIGKILL)
@@ -120,7 +120,7 @@ def test_refuses_in_time_and_heals(
 
 
 def begin(account: Account) -> tuple[socket.socket, bytes]:
-    """A request whose last byte is still to be sent, and that byte."""
+    """Send a request except its last byte. Return the connection and that byte."""
     body = json.dumps(EVENT).encode()
     head = (
         f"POST {API}/events/track HTTP/1.1\r\nHost: {account.host}\r\n"
@@ -149,7 +149,7 @@ def test_answers_everything_when_told_to_stop(service: Service, account: Account
     service.signal(signal.SIGTERM)
     wait_until(lambda: service.times_logged(closing) > before)
     ledger = load.stop()
-    for client, last_byte in under_way[1:]:  # the first never gets to its end
+    for client, last_byte in under_way[1:]:  # the first one is never completed
         client.sendall(last_byte)
     statuses = [status_of(client) for client, _ in under_way]
     for client, _ in under_way:
@@ -173,7 +173,7 @@ def test_leaves_no_orphans_when_killed(service: Service, account: Account) -> No
 
 
 def test_starts_at_once_after_being_killed(service: Service, account: Account) -> None:
-    """Without waiting for what the killed one leaves behind, which still holds its port."""
+    """It does not wait for the killed service's remaining processes, which still hold its port."""
     load = start_load(account, "at once")
     family = service.family()
     service.kill_supervisor()

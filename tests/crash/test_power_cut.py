@@ -1,9 +1,9 @@
-"""A new installation whose machine loses power in its first seconds comes up by itself with
-everything it had acknowledged.
+"""A new installation whose machine loses power in its first seconds starts again by itself with everything
+that it had acknowledged.
 
-HEADWATER_CRASH_ROUNDS is the number of cuts: by turns so long after the first event was
-acknowledged, and so long after the process was started, ready or not. With more than one, a
-PostgreSQL that does not wait for the disk proves that these cuts take away what was not flushed.
+HEADWATER_CRASH_ROUNDS is the number of cuts. They alternate between a random time after the first
+acknowledged event and a random time after the process start, ready or not. With more than one, a PostgreSQL
+that doesn't wait for the disk proves that these cuts lose unflushed data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.waiting import wait_until
 
 ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "1"))
 SECONDS_OF_EVENTS, SECONDS_OF_START = (2.0 if ROUNDS == 1 else 10.0), 20.0
-"""The latest cut of either kind."""
+"""The latest time of either kind of cut."""
 CONNECTIONS = 2
 ACKNOWLEDGED_IN_VAIN = 50
 
@@ -43,7 +43,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 class Sending(threading.Thread):
-    """Opens an account as soon as the service is ready and sends events until the cut."""
+    """Creates an account as soon as the service is ready, and sends events until the cut."""
 
     def __init__(self, service: Service, seed: str) -> None:
         super().__init__(daemon=True)
@@ -62,13 +62,13 @@ class Sending(threading.Thread):
         self.load = load
 
     def finish(self) -> Ledger:
-        """What was acknowledged."""
+        """Return the ledger with the acknowledged events."""
         self.join()
         return self.load.stop() if self.load else Ledger()
 
 
 def wait_for_moment(sending: Sending, draw: random.Random, *, with_events: bool) -> str:
-    """Let time pass until the power is to be cut. Returns when that is, in words."""
+    """Wait for the moment of the cut. Return a description of it."""
     if with_events:
         wait_until(lambda: sending.load is not None and sending.load.acknowledged())
     seconds = draw.uniform(0, SECONDS_OF_EVENTS if with_events else SECONDS_OF_START)
@@ -77,8 +77,8 @@ def wait_for_moment(sending: Sending, draw: random.Random, *, with_events: bool)
 
 
 def cut(service: Service, disk: Disk) -> None:
-    """Stop everything between two instructions, keep what the disk has, and end it all."""
-    service.signal(signal.SIGSTOP)  # first, or it would start again what is stopped
+    """Freeze everything, keep the disk's contents, and end all processes."""
+    service.signal(signal.SIGSTOP)  # first, or it would restart what is stopped
     family = service.family()
     while any(one not in family for one in descendants(service.pid)):
         family = service.family()
@@ -86,11 +86,11 @@ def cut(service: Service, disk: Disk) -> None:
     disk.lose_power()
     send_all(family, signal.SIGKILL)
     service.kill_supervisor()
-    wait_until(lambda: not any(one.alive for one in family))  # the disk can be taken away then
+    wait_until(lambda: not any(one.alive for one in family))  # then the disk can be unmounted
 
 
 def send_everything_again(service: Service, ledger: Ledger) -> None:
-    """With the same keys: what is stored already shows as a duplicate and is not doubled."""
+    """Resend every event with the same key: stored ones are reported as duplicates and not stored again."""
     ledger.absorb(resend(ledger))
     service.drain()
 

@@ -1,5 +1,5 @@
-"""A refusal for the rate limit does not outlive the attempt that it belonged to: otherwise an
-event could be stored and its sender told that it was not.
+"""A refusal for the rate limit doesn't outlive its attempt: otherwise an event could be stored although its
+sender was refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A service of the last release becomes the next versions while it is in use: one expands the schema, the
-next contracts it. Every process is replaced, no request fails, nothing is lost. A version that cannot serve
+"""A service of the last release is reloaded with later versions while in use: one expands the schema, the
+next contracts it. Every process is replaced, no request fails and nothing is lost. A version that can't serve
 changes nothing.
 
-HEADWATER_RELOADS makes the run longer; `bench/reload.py` has it at 1,000 requests a second.
+HEADWATER_RELOADS makes the run longer. `bench/reload.py` does the same at 1,000 requests a second.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ MINOR, _, PATCH = __version__.rpartition(".")
 
 
 def next_version(number: int) -> str:
-    """Return the first, second, … patch after this version."""
+    """Return the version that is `number` patches after this one."""
     return f"{MINOR}.{int(PATCH) + number}"
 
 
 class Installed:
-    """A copy of the last release, to put later versions in its place."""
+    """A copy of the last release that later versions replace."""
 
     def __init__(self, folder: Path, release: Path) -> None:
         shutil.copytree(release, folder)
@@ -57,14 +57,14 @@ class Installed:
         self._package = folder / "headwater"
 
     def change(self, name: str, text: str) -> str:
-        """Replace a file, and return what it was."""
+        """Replace a file and return its former text."""
         path = self._package / name
         before = path.read_text() if path.exists() else ""
         path.write_text(text)
         return before
 
     def become(self, number: int) -> str:
-        """Install today's code as a later version, which removes what the one before it added, and return the
+        """Install the current code as a later version, which removes what the previous one added. Return the
         version.
         """
         shutil.copytree(ROOT / "src", self.folder, dirs_exist_ok=True)
@@ -95,7 +95,7 @@ def running(tmp_path_factory: pytest.TempPathFactory, installed: Installed) -> I
 
 
 def pids(service: Service) -> dict[str, list[int]]:
-    """The processes by their role."""
+    """Return the pids by role."""
     postmaster = service.postmaster()
     assert postmaster is not None
     return {
@@ -150,7 +150,7 @@ def test_a_version_that_cannot_serve_changes_nothing(service: Service, installed
 
 @pytest.mark.skipif(KILLS == 0, reason="a longer run: HEADWATER_KILLS=60")
 def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whenever the supervisor is killed, everything is there at the next start."""
+    """Whenever the supervisor is killed, nothing is missing at the next start."""
     account = service.open_account("Shop")
     load = Load([Sender(account, shipments("killed"), persistent=True)])
     load.start()
@@ -189,7 +189,7 @@ def test_what_does_not_start_at_first_follows_once_it_is_mended(
 def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
     service: Service, installed: Installed
 ) -> None:
-    """And told to stop then, while processes of two versions run, it ends all of them."""
+    """When the service is stopped at that time, while processes of two versions run, all of them end."""
     before = pids(service)
     whole = installed.change("cli/service/api.py", "from headwater import nothing_at_all\n")
     refused = service.command("reload")

@@ -1,8 +1,8 @@
-"""Everything in use at once, for long and without any fault: nothing grows that has no reason to.
+"""Everything in use at the same time, for long and without faults: nothing grows without a reason.
 
-`make soak` runs it: HEADWATER_SOAK_SECONDS is how long, HEADWATER_SOAK_RATE how many events the
-shop sends in a second. What is measured in the last third is held against the one before, as caches
-are warm by then. It prints its figures.
+`make soak` runs it. HEADWATER_SOAK_SECONDS is its length, HEADWATER_SOAK_RATE the number of events that the
+shop sends per second. The measurements of the last third are compared with those of the second, because
+caches are warm by then. It prints its figures.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(SECONDS == 0, reason="a long run: make soak")
 
 
 def memory_of(processes: Iterable[Process]) -> float:
-    """Megabytes that are these processes' own."""
+    """Return the processes' private memory in megabytes."""
     kilobytes = 0
     for process in processes:
         with suppress(OSError):
@@ -59,8 +59,8 @@ def memory_of(processes: Iterable[Process]) -> float:
 
 
 def descriptors_of(processes: Iterable[Process]) -> int:
-    """What these processes hold open but for files of tables: PostgreSQL keeps those of all that a
-    connection has ever read, up to a bound of its own, so that they grow as connections age.
+    """Return the number of descriptors of these processes, without files of tables. PostgreSQL keeps the
+    files that a connection has read open, up to a limit, so that their number grows as connections age.
     """
     count = 0
     for process in processes:
@@ -72,7 +72,7 @@ def descriptors_of(processes: Iterable[Process]) -> int:
 
 
 def sample(service: Service, samples: Samples) -> None:
-    """Measure the processes that are always there, and the tables that rows only pass through."""
+    """Measure the permanent processes, and the tables that rows only pass through."""
     roles = {
         "api": service.processes("api"), "worker": service.processes("worker"),
         "postgresql": service.postgresql(),
@@ -108,7 +108,7 @@ def meta() -> Iterator[FakePlatform]:
 
 
 def describe_growth(samples: Samples) -> str:
-    """The figures, a line each."""
+    """Return the figures, one per line."""
     lines = [
         f"  {name}: {before:.1f} -> {after:.1f} {measure.unit}"
         for name, measure, before, after in samples.thirds()
@@ -119,7 +119,7 @@ def describe_growth(samples: Samples) -> str:
 
 
 def measure(whole: Whole, seconds: float, show: Callable[[str], None]) -> tuple[Samples, Run]:
-    """Use everything for so long, and measure; the figures are shown before it is all judged."""
+    """Use everything for this time, and measure. Show the figures before the verdict."""
     samples = Samples()
     pause = SHOP_CONNECTIONS * statistics.mean(LARGE_BATCHES) / RATE
 

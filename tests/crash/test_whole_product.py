@@ -1,9 +1,8 @@
-"""Every capability at once, while every kind of process dies, is frozen and starts again: what was
-acknowledged is there once, what was erased is gone, what was begun is finished.
+"""Every capability at the same time, while every kind of process dies, freezes and restarts: acknowledged
+data is stored once, erased data is gone, and started work is finished.
 
-HEADWATER_CRASH_FAULTS makes the run longer, HEADWATER_CRASH_EVENTS spreads the faults over so many
-events of the shop, and another HEADWATER_CRASH_SEED lets other moments be drawn. It prints its
-figures.
+HEADWATER_CRASH_FAULTS makes the run longer, HEADWATER_CRASH_EVENTS spreads the faults over this many events
+of the shop, and HEADWATER_CRASH_SEED changes the random moments. It prints its figures.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ CHILDREN = ("forwarder", "exporter")
 
 
 class Whole:
-    """A service with two API processes, a Space in which everything is set up, and its clients."""
+    """A service with two API processes, a fully set-up Space, and its clients."""
 
     def __init__(self, directory: Path, meta: FakePlatform, *module: str) -> None:
         variables = {"HEADWATER_META_URL": meta.url}
@@ -53,7 +52,7 @@ class Whole:
         self.recoveries: list[float] = []
 
     def start(self, seed: str) -> list[Client]:
-        """Start it all; the clients still have to be started."""
+        """Start the service and return the clients, not yet started."""
         service = self.service
         service.install()
         service.start()
@@ -73,7 +72,7 @@ class Whole:
             "--secret", "access_token=@-", "--all-events", typed="token",
         )  # fmt: skip
         given = service, account, seed
-        # Forwarding comes last: it is judged by what the others have sent.
+        # Forwarding is last: its check depends on the events of the others.
         return [
             Tracker(*given, site["site_key"]), Webhook(*given, urlsplit(webhook["url"]).path),
             Assistant(*given, token["token"]), ContactChanges(*given), Erasures(*given),
@@ -81,7 +80,7 @@ class Whole:
         ]  # fmt: skip
 
     def strike(self, fault: str, draw: random.Random) -> None:
-        """Let a fault strike, and note how long it takes until everything runs again."""
+        """Inject a fault, and record how long the recovery takes."""
         started = time.monotonic()
         if fault == "kill supervisor":
             family = self.service.family()
@@ -101,7 +100,7 @@ class Whole:
         self.recoveries.append(time.monotonic() - started)
 
     def settle(self, clients: Sequence[Client]) -> dict[str, list[str]]:
-        """Wait until all that was accepted is done, and return the promises that were broken."""
+        """Wait until all accepted work is done, and return the broken promises."""
         for client in clients:
             client.stopping.set()
         for client in clients:
@@ -123,7 +122,7 @@ FAULTS_OF_ALL = (
 
 
 def faults(seed: str) -> Iterator[str]:
-    """Faults without end, each kind once before any comes again."""
+    """Yield faults endlessly, each kind once before any repeats."""
     draw = random.Random(seed)
     while True:
         yield from draw.sample(FAULTS_OF_ALL, len(FAULTS_OF_ALL))
@@ -137,16 +136,16 @@ def meta() -> Iterator[FakePlatform]:
 
 @dataclass
 class Run:
-    """What a run has found."""
+    """The findings of a run."""
 
     broken: dict[str, list[str]]
-    """The promises that were not kept."""
+    """The broken promises."""
     clients: Sequence[Client]
     shop: Tally
 
 
 def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
-    """Let the faults strike, one after the other, while everything is used."""
+    """Inject the faults in turn while everything is used."""
 
     def strike(load: Load) -> None:
         draw = random.Random(seed)
@@ -162,7 +161,7 @@ def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
 
 
 def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any) -> Run:
-    """Use everything until what happens `meanwhile` is over, and judge."""
+    """Use everything until `meanwhile` returns, and judge."""
     try:
         clients = whole.start(seed)
         campaign = Campaign(whole.service, [whole.service.open_account("Shop")], **shop)
@@ -180,12 +179,12 @@ def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any)
 
 
 def wait_for_share(load: Load, share: float) -> None:
-    """Wait for a share of the shop's events, so that the faults lie evenly among them."""
+    """Wait for a share of the shop's events, so that the faults are spread evenly among them."""
     wait_until(lambda: load.acknowledged() >= share * EVENTS or load.surprises())
 
 
 def describe(whole: Whole, ran: Run) -> str:
-    """The figures of a run."""
+    """Return the figures of a run."""
     lines = [f"\n{len(whole.recoveries)} faults", f"  the shop: {ran.shop}"]
     if took := whole.recoveries:
         lines[0] += f", recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"

@@ -1,4 +1,4 @@
-"""The verdict over a run: what the clients were told against what the service holds."""
+"""The verdict on a run: the answers to the clients compared with the service's data."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from tests.crash.service import Service
 
 @dataclass
 class Verdict:
-    """Every way in which a promise can have been broken, by idempotency key."""
+    """Every possible violation of a promise, by idempotency key."""
 
     lost: list[str] = field(default_factory=list)
     """Acknowledged and not stored."""
     doubled: list[str] = field(default_factory=list)
     """Stored more than once."""
     altered: list[str] = field(default_factory=list)
-    """Stored otherwise than sent, or in another Space."""
+    """Stored with other values than sent, or in another Space."""
     uninvited: list[str] = field(default_factory=list)
-    """Stored though refused, or though never sent."""
+    """Stored although refused or never sent."""
     astray: list[str] = field(default_factory=list)
-    """Acknowledged with a receipt that does not lead to the event."""
+    """Acknowledged with a receipt that doesn't lead to the event."""
     set_aside: list[str] = field(default_factory=list)
-    """Rows in `rejected`, where none belongs."""
+    """Rows in `rejected`, which must be empty."""
     misreported: list[str] = field(default_factory=list)
-    """Days of a Space whose events are otherwise in the data of reports, without being noted."""
+    """Days of a Space on which report data differs from the events and isn't marked as outdated."""
     surprises: list[str] = field(default_factory=list)
     """Answers that no fault excuses."""
 
     @property
     def broken(self) -> dict[str, list[str]]:
-        """What is not as promised; empty when everything is."""
+        """The violations. Empty when there are no violations."""
         return {name: keys for name, keys in vars(self).items() if keys}
 
 
 Stored = dict[str, list[tuple[int, int, str, datetime, Decimal | None]]]
-"""Idempotency key to the rows that hold it: Space, id, name, time, amount."""
+"""The rows with each idempotency key: Space, id, name, time, amount."""
 
 
 def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
-    """Compare the ledger of a drained run, whose keys begin with `prefix`, with the database."""
+    """Compare the ledger of a drained run, whose keys start with `prefix`, with the database."""
     verdict = Verdict(surprises=[*ledger.surprises])
     stored = holdings(service, prefix)
     with psycopg.connect(service.database_url, autocommit=True) as connection:
@@ -78,7 +78,7 @@ def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
 
 
 def holdings(service: Service, prefix: str) -> Stored:
-    """The stored events whose keys begin with `prefix`."""
+    """Return the stored events whose keys start with `prefix`."""
     stored: Stored = defaultdict(list)
     with psycopg.connect(service.database_url) as connection:
         for key, *row in connection.execute(
@@ -91,7 +91,7 @@ def holdings(service: Service, prefix: str) -> Stored:
 
 
 def _receipts(connection: psycopg.Connection[Any], first: int) -> dict[int, int]:
-    """Every receipt from `first` on, and the event it leads to."""
+    """Return every receipt from `first` on, with the event that it leads to."""
     rows = connection.execute(
         "SELECT id, id FROM events WHERE id >= %(first)s"
         " UNION ALL SELECT id, event_id FROM duplicates WHERE id >= %(first)s",

@@ -1,6 +1,4 @@
-"""Readers of what people answer when asked how they heard of the business, and of the settings by
-which a business says more about itself.
-"""
+"""Readers of people's answers to how they heard of the business, and of the related settings."""
 
 from __future__ import annotations
 

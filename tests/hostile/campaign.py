@@ -1,5 +1,5 @@
-"""Hostile input of every kind at once beside honest traffic: what it does to others. Runs against a
-`headwater serve` of its own; `python -m tests.hostile.campaign` prints the figures of a minute.
+"""Hostile input of every kind next to honest traffic, to measure its effect on others. Runs against its own
+`headwater serve`. `python -m tests.hostile.campaign` prints the figures of a minute.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from tests.support.waiting import PATIENCE_SECONDS
 SIZE = 16 * 1024
 HEALTH_EVERY = 0.02
 LEAST_HOSTILE = 20
-"""Hostile requests that say something."""
+"""The fewest hostile requests for a meaningful result."""
 EVENTS_A_REQUEST = 10
 SENDERS = 5
-"""Connections that share the honest events: one alone would wait for its answers too long."""
+"""Connections that share the honest events: a single one would spend too long waiting for answers."""
 
 
 @dataclass
 class Figures:
-    """What was seen."""
+    """The measurements."""
 
     accepted: int = 0
     stored: int = 0
     hostile: int = 0
     broken: list[int] = field(default_factory=list[int])
-    """Statuses of the server's own failures that hostile requests were answered with."""
+    """Status codes of server errors in answers to hostile requests."""
     health: list[float] = field(default_factory=list[float])
     growth: int = 0
-    """Bytes of memory of the API process, after against before."""
+    """Growth of the API process's memory in bytes."""
 
     def health_at(self, part: float) -> float:
         return sorted(self.health)[int(len(self.health) * part)]
 
 
 async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: Figures) -> None:
-    """One request of each kind, over and over, until it is cancelled."""
+    """Send one request of each kind repeatedly, until cancelled."""
     made = [make(SIZE) for make in bodies().values()]
     named = b'{"site":"' + site_key.encode() + b'","token":"t","items":'
     authorized = {"Authorization": f"Bearer {key}"}
@@ -80,7 +80,7 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
 
 
 async def _honest(client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures) -> None:
-    """Events in batches at a steady rate; those that were acknowledged are counted."""
+    """Send events in batches at a steady rate, and count the acknowledged ones."""
     pause = EVENTS_A_REQUEST / rate
     headers = {"Authorization": f"Bearer {key}"}
     due = time.monotonic()
@@ -108,7 +108,7 @@ async def _health(client: httpx.AsyncClient, figures: Figures) -> None:
 async def _for(
     seconds: float, works: list[Callable[[], Awaitable[None]]], is_enough: Callable[[], bool]
 ) -> None:
-    """Work for so long, and on a slow machine until it is enough."""
+    """Work for this time, or longer on a slow machine, until it is enough."""
     tasks = [asyncio.ensure_future(work()) for work in works]
     ends_at = time.monotonic() + PATIENCE_SECONDS
     done, waiting = await asyncio.wait(tasks, timeout=seconds)
@@ -118,7 +118,7 @@ async def _for(
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     for task in done:
-        task.result()  # none of them ends by itself
+        task.result()  # the tasks don't end by themselves
 
 
 async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) -> Figures:
@@ -143,14 +143,14 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
 
 
 def run(directory: Path, seconds: float, rate: int) -> Figures:
-    """Serve, attack, and look at what is left."""
+    """Serve, attack, and measure the result."""
     with Serve(install(directory / "data")) as service:
         url = service.url()
         with psycopg.connect(Embedded(directory / "data").url, autocommit=True) as connection:
             stage = make_stage(connection)
             site = make_site(stage, url)
             (api,) = service.named("api")
-            asyncio.run(_attack(url, 2.0, rate, (site.key, stage.key)))  # warms everything up
+            asyncio.run(_attack(url, 2.0, rate, (site.key, stage.key)))  # warm-up
             before = api.memory_info().rss
             warm = _stored(connection, stage.space_id)
             figures = asyncio.run(_attack(url, seconds, rate, (site.key, stage.key)))
@@ -161,7 +161,7 @@ def run(directory: Path, seconds: float, rate: int) -> Figures:
 
 
 def _stored(connection: psycopg.Connection, space_id: int) -> int:
-    """Events of the honest sender, processed or waiting."""
+    """Return the number of honest events, processed or waiting."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM inbox WHERE space_id = %(space)s AND kind = 'event')"
         " + (SELECT count(*) FROM events WHERE space_id = %(space)s)", {"space": space_id}

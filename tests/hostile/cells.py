@@ -1,4 +1,4 @@
-"""Readers of one cell of a file, or one number of a filter, with all that they need besides."""
+"""Readers of a file's cell, or of a filter's number, with their context."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def survey_cell(text: str) -> object:
 
 
 def read_imported_number(text: str) -> object:
-    """Read a number of an import."""
+    """Read a number in an import."""
     return imported_number(text, Notation())
 
 
 def read_filter_number(text: str) -> object:
-    """Read the number of a filter of contacts."""
+    """Read a number in a filter of contacts."""
     return filter_number({"value": text}, DateContext(ZoneInfo("UTC"), date(2026, 11, 1)))

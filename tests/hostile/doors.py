@@ -1,7 +1,8 @@
-"""What reads strangers' input, each at the largest size that comes to it, and hostile input for it.
+"""Readers of untrusted input ("doors"), each with the largest size that reaches it, and hostile input for
+them.
 
-A function of the package that calls a parser is run by one of these doors, or stands in trusted.py
-with the reason why no stranger's text comes to it; a test holds that.
+A function of the package that calls a parser is either run by one of these doors or listed in trusted.py with
+the reason why no untrusted text reaches it. A test checks this.
 """
 
 from __future__ import annotations
@@ -109,9 +110,9 @@ from tests.platforms.examples import BARE
 
 KB, MB = 1024, 1024 * 1024
 URL = 64 * KB
-"""The longest address of a request."""
+"""The longest URL of a request."""
 HEADERS, FIELD = 32 * KB, 2048
-"""The longest headers, and the longest text that a payload's field can have."""
+"""The longest headers, and the longest text in a field of a payload."""
 FORWARDER = 0.3
 """Seconds that an answer may take in the forwarder, where no sender waits."""
 NOW = 1_790_000_000.0
@@ -127,7 +128,7 @@ MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def _report(body: bytes) -> object:
-    """A body of the tracker's, read as far as it can be."""
+    """Read a tracker's body as far as possible."""
     read = Body(body)
     read.site()
     report = read.report(NOW)
@@ -145,7 +146,7 @@ def _accepted(item: Any, report: Any) -> object:
 
 
 def _posted(body: bytes, handle: Callable[[Request], Any]) -> object:
-    """What reads the body of a request by itself."""
+    """Run a reader of request bodies."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -177,7 +178,7 @@ def _read_events(query: Input) -> object:
 
 
 def _called(tool: Any, given: Any) -> object:
-    """What an assistant is told of arguments that are no tool's."""
+    """Check an assistant's arguments that match no tool."""
     if not isinstance(given, dict):
         return None
     try:
@@ -223,7 +224,7 @@ def _answered(body: bytes) -> object:
 
 
 def _object(run: Callable[[dict[str, Any]], object]) -> Callable[[bytes], object]:
-    """What reads a JSON object, of a body that is one."""
+    """Return a reader of bodies that contain a JSON object."""
 
     def read(body: bytes) -> object:
         value = decode_json(body)
@@ -253,7 +254,7 @@ def _hosted(body: bytes) -> object:
 
 
 def _reasons(text: str) -> None:
-    """What pages say of a touch's address and referrer, whether a rule named its source or none."""
+    """Explain a touch's URL and referrer as pages do, with a source rule and without."""
     list_findings(text, text)
     explain_rule("utm_source", text, text)
 
@@ -325,8 +326,8 @@ TEXT_DOORS = [
     Door("reasons", lambda text: (list_findings(text, text), explain_rule("utm_source", text, text)), FIELD),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]
-"""What reads a text. Where a size is in megabytes, the text may be a whole body; where a
-reader looks at the beginning alone, the size is a little more than that.
+"""Readers of text. A size in megabytes means that the text may be an entire body. Where a reader uses only
+the beginning, the size is slightly larger than that.
 """
 
 JSON_DOORS = [
@@ -344,7 +345,7 @@ JSON_DOORS = [
     Door("mcp.arguments", _object(partial(_called, TOOLS[7])), MB, slow=0.15, explains=True),
     Door("oauth.registration", read_registration_body, REGISTRATION),
     Door("oauth.hosted", _hosted, client_metadata.MOST_BYTES),
-    Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules one after the other
+    Door("webhooks", _drafts, MB, slow=0.2),  # five senders' rules in turn
     Door("imports.row", imported_object, LONGEST_ROW),
     Door("contacts.create", _object(read_new_contact), MB),
     Door("contacts.update", _object(read_changes), MB),
@@ -358,4 +359,4 @@ JSON_DOORS = [
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),
     Door("forms.origin", lambda body: _posted(body, read_posted), HEADERS),
 ]
-"""What reads a body."""
+"""Readers of bodies."""

@@ -1,4 +1,4 @@
-"""Readers of what a browser sends for a second factor."""
+"""Readers of a browser's data for a second factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of the console's forms on notes and channels, and of the links in mails."""
+"""Readers of the console's forms for notes and channels, and of links in e-mails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of the Measurement Protocol's requests, which in pages anybody can send."""
+"""Readers of Measurement Protocol requests, which anyone can send from a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.hostile.segment_doors import LABELS, NOW, PLACES
 
 
 def _translate(raw: bytes) -> None:
-    """A request, read as far as it can be."""
+    """Read a request as far as possible."""
     body = read_body_members(raw)
     person = read_person(body)
     for event in list_events(body):
@@ -25,7 +25,7 @@ def _translate(raw: bytes) -> None:
 
 
 def _fill(text: str) -> None:
-    """A request whose every member is a text."""
+    """Read a request whose members are all texts."""
     params = dict.fromkeys(
         ("transaction_id", "value", "currency", "page_location", "event_id", "source", "campaign"), text
     )

@@ -1,5 +1,5 @@
-"""How time and output grow with hostile input. Time is the CPU's, the best of several runs, and
-every run gets an input of its own length, so that neither a busy machine nor a cache decides.
+"""Growth of time and output with hostile input. Time is CPU time, the best of several runs. Every run gets an
+input of a different length, so that neither a busy machine nor a cache affects the result.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ Make = Callable[[int], T]
 Run = Callable[[T], object]
 
 SLOW = 0.050
-"""Seconds that one input may take at the largest size its door lets in."""
+"""Seconds that one input may take at the largest size that its door accepts."""
 AT_REST = 0.008
-"""Seconds in which an idle machine adds up half a million numbers."""
+"""Seconds that an idle machine needs to add up half a million numbers."""
 NOTICED = 0.003
-"""Seconds from which on growth can be told from noise."""
+"""Seconds above which growth differs from noise."""
 FASTER_THAN_INPUT = 2.75
-"""How much more than the input time may grow: four times the input takes 4 to 11 times as long, as
-what no longer fits a processor's cache is slower; 16 times is the square.
+"""The largest ratio between the growth of time and of input. Four times the input takes 4 to 11 times as
+long, because larger data no longer fits a processor's cache. Quadratic growth would take 16 times as long.
 """
 SCREEN = 4096
-"""Characters at which time that grows with the square takes several milliseconds."""
+"""Number of characters. At this size, quadratic time amounts to several milliseconds."""
 STEP = 4
 APART = 16
-"""Characters that inputs of one size differ by: more than what they repeat is long."""
+"""The difference in length between inputs of one size: longer than their repeated unit."""
 AGAIN = 4
 UNMEASURED = 8
 FIRST = 12
 ONCE = 64
 SMALL_STEP = 4
-"""Sizes up to ONCE are tried in small steps, as time that doubles with each character would not end
-at the next size.
+"""Sizes up to ONCE increase in small steps, because time that doubles with each character would not end at
+the next size.
 """
 LEAST_FRESH = ONCE + APART * (AGAIN + 1)
-"""Characters from which on inputs that become shorter are never ones a cache knows from before."""
+"""Number of characters. Above it, ever shorter inputs never match a cached one."""
 FAR = 4
-"""So many times the bound is a fault without a second look, which would take as long again."""
+"""This many times the limit is a fault without a second measurement, which would take as long again."""
 LONGEST_ANSWER = 64 * 1024
-"""Bytes that an explanation may have at most, whatever was sent."""
+"""The most bytes of an explanation, for any input."""
 
 
 @dataclass(frozen=True)
 class Door:
-    """Something that reads strangers' input, at the largest size that comes to it."""
+    """A reader of untrusted input, and the largest size that reaches it."""
 
     name: str
     run: Run[Any]
     longest: int
     slow: float = SLOW
     explains: bool = False
-    """Whether a text that it returns is an explanation; a refusal that it raises always is."""
+    """Whether a returned text is an explanation. A raised refusal always is."""
 
 
 def seconds(run: Run[T], make: Make[T], size: int, times: int, first: int = 0) -> float:
-    """The best time of inputs of about this size. Each is a little shorter than the one before, as
-    a reader may look at a longer one's beginning alone and know that already.
+    """Return the best time for inputs of about this size. Each input is a little shorter than the previous
+    one, because a reader may use only the beginning of a longer one and have it cached.
     """
     best = float("inf")
     for turn in range(first, first + times):
@@ -81,8 +81,8 @@ def _quietly(run: Run[T], value: T) -> object:
 
 
 def complaint(door: Door, make: Make[Any]) -> str | None:
-    """What is wrong with how a door takes inputs of growing size; None when nothing is. The first call
-    is not measured: it may import a library.
+    """Return what is wrong with how a door handles inputs of increasing size, or None. The first call is not
+    measured, because it may import a library.
     """
     _quietly(door.run, make(UNMEASURED))
     reader = _MeasuredReader(door)
@@ -93,8 +93,8 @@ def complaint(door: Door, make: Make[Any]) -> str | None:
 
 
 class _MeasuredReader:
-    """A door's reader that notes how long its longest explanation was. It keeps no answer: what
-    stays in memory would be searched for garbage while the next one is timed.
+    """A door's reader that records the length of its longest explanation. It keeps no answer, because objects
+    in memory would be traversed by garbage collection during the next measurement.
     """
 
     def __init__(self, door: Door) -> None:
@@ -107,8 +107,8 @@ class _MeasuredReader:
 
 
 def _too_slow(door: Door, make: Make[Any]) -> str | None:
-    """Sizes become larger by small steps, then by STEP; what is linear at SCREEN goes on with the
-    largest size, and comes back to those between when that takes more than its length explains.
+    """Judge sizes that increase in small steps, then by STEP. After SCREEN, linear readers continue with the
+    largest size. The sizes between are measured if its time is longer than its length explains.
     """
     before, last = 0.0, 0
     for size in _sizes(min(door.longest, SCREEN)):
@@ -132,7 +132,9 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
 
 
 def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str | None, float]:
-    """What is wrong at a size, and the seconds that it takes; `before` are those of a smaller."""
+    """Return the fault at a size, if any, and the seconds it takes. `before` is the time of a smaller
+    size.
+    """
     taken = seconds(door.run, make, size, 1)
     if taken > door.slow * FAR and size <= ONCE:
         return f"{taken * 1000:.1f} ms for {size} characters", taken
@@ -149,7 +151,7 @@ def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str |
 
 
 def measure_pace() -> float:
-    """How many times slower than at rest the machine computes just now."""
+    """Return how many times slower than at rest the machine currently is."""
     best = float("inf")
     for _ in range(3):
         started = time.thread_time()
@@ -174,7 +176,7 @@ def _sizes(longest: int) -> Iterator[int]:
 
 
 def answer_length(answer: object, *, explains: bool) -> int:
-    """The bytes of an explanation: of a refusal its body, else its text."""
+    """Return the bytes of an explanation: of a refusal's body, or else of its text."""
     body = getattr(answer, "body", None)
     if callable(body):
         return len(body())  # type: ignore[arg-type]
@@ -184,8 +186,8 @@ def answer_length(answer: object, *, explains: bool) -> int:
 
 
 def clear_caches() -> None:
-    """Empty every cache of our functions: what was asked before is no measure. What is there by now
-    is left out of the search for garbage, as in the API's process.
+    """Clear all caches of our functions, because a cached result is no measurement. Exclude existing objects
+    from garbage collection, like the API's process.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Readers of uploaded files, which anybody can write."""
+"""Readers of uploaded files, which anyone can write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPACE = make_space()
 
 
 def _written(text: str) -> None:
-    """An uploaded file's cell as an amount and as a time."""
+    """Read an uploaded file's cell as an amount and as a time."""
     DecimalsSurvey().add([text])
     DatesSurvey().add([text])
     for notation in (Notation("comma", "dmy"), Notation("point", "mdy")):
@@ -44,7 +44,7 @@ def _written(text: str) -> None:
 
 
 def _encoded(text: str) -> None:
-    """The bytes of an uploaded file, of which some are no UTF-8."""
+    """Detect the encoding of an uploaded file that is partly not UTF-8."""
     survey = EncodingSurvey()
     survey.add(text.encode("cp1252", "replace"), final=True)
     with suppress(UnclearEncodingError):
@@ -52,7 +52,7 @@ def _encoded(text: str) -> None:
 
 
 def _table(text: str) -> None:
-    """The beginning of an uploaded file of spend."""
+    """Read the beginning of an uploaded spend file."""
     with suppress(UnreadableError):
         table = find_table(text.encode("utf-8", "replace"), Dialect())
         if table is not None:
@@ -60,7 +60,7 @@ def _table(text: str) -> None:
 
 
 def _order(text: str) -> None:
-    """The cells of an order in which an exporter writes several values."""
+    """Read an order's cells with several values, in exporters' formats."""
     values: dict[str, Any] = {
         "order_id": "1", "event_time": "2026-05-13T10:00:00Z", "amount": 5, "email": "ada@example.com",
         "note_attributes": text, "refunds": text, "tags": text, "channel": text,
@@ -72,7 +72,7 @@ def _order(text: str) -> None:
 
 
 def _listed(text: str) -> None:
-    """An answer of a shop that lists orders, and an amount in it."""
+    """Read a shop's list of orders, and an amount in it."""
     answer = _read_json(EgressResponse(status=200, body=text.encode(errors="replace")))
     refunds = [{"total": text}]
     notes = [{"key": text, "value": text}]
@@ -84,7 +84,7 @@ def _listed(text: str) -> None:
 
 
 def _order_list(text: str) -> None:
-    """A row of another tool's list of orders, and the days that are chosen for it."""
+    """Read a row of another tool's list of orders, and the days that are chosen for it."""
     columns = Columns(FIELDS)
     for is_table in (True, False):
         reader = _ListReader(SPACE, columns, Notation(), is_table=is_table)

@@ -1,4 +1,6 @@
-"""Hostile texts and bodies of any size: what makes a reader go back, go deep or complain much."""
+"""Hostile texts and bodies of any size: input that makes a reader backtrack, nest deeply or report many
+errors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ FIELDS = ("email", "event_name", "items", "events", "ads", "emails", "name", "se
 
 
 def texts() -> dict[str, Make[str]]:
-    """Texts by what they consist of, alone and with an end that fits nothing."""
+    """Return texts by what they consist of, alone and with an unexpected end."""
     made: dict[str, Make[str]] = {}
     for unit in UNITS:
         for end in ("", "!g"):
@@ -39,7 +41,7 @@ def _repeated(begin: str, unit: str, end: str) -> Make[str]:
 
 
 def bodies() -> dict[str, Make[bytes]]:
-    """Bodies by what is wrong with them."""
+    """Return bodies by their fault."""
     made: dict[str, Make[bytes]] = {
         "many faults below a long key": _many_faults_below_a_long_key,
         "half a character and many faults": lambda size: (

@@ -1,4 +1,4 @@
-"""Readers of addresses and of tables of links, which anybody can write."""
+"""Readers of URLs and of tables of links, which anyone can write."""
 
 from __future__ import annotations
 

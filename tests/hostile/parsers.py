@@ -1,4 +1,4 @@
-"""Every function of the package that parses, found in the source, and which of them were run."""
+"""All parsing functions of the package, found in its source, and a record of those that were run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARSERS = frozenset({
     "normalize", "is_crawler", "b64decode", "urlsafe_b64decode", "reader", "Decimal", "_suffixes",
     "_extract", "punycode", "parsebytes", "fromstring", "literal_eval", "safe_load",
 })  # fmt: skip
-"""Calls that read a text of some form, beside those of patterns, which are found by themselves."""
+"""Names of calls that parse text. Calls of patterns are found separately."""
 OF_MODULES = frozenset({("json", "decode"), ("ua_parser", "parse"), ("phonenumbers", "parse")})
 
 Place = tuple[str, str]
@@ -28,7 +28,7 @@ Place = tuple[str, str]
 
 @cache
 def parsing_functions() -> frozenset[Place]:
-    """The functions whose own source calls a parser."""
+    """Return the functions whose own source calls a parser."""
     found: set[Place] = set()
     for name, module in modules().items():
         assert module.__file__ is not None
@@ -38,7 +38,7 @@ def parsing_functions() -> frozenset[Place]:
 
 
 def _decoders(module: ast.Module) -> set[str]:
-    """Names that a module gives to decoders of JSON and to what knows the public suffixes."""
+    """Return the names of a module's JSON decoders and public suffix lists."""
     names: set[str] = set()
     for statement in module.body:
         if not isinstance(statement, ast.Assign):
@@ -50,7 +50,9 @@ def _decoders(module: ast.Module) -> set[str]:
 
 
 def _functions(module: ast.Module, decoders: set[str]) -> set[str]:
-    """The qualified names of a module's functions that call a parser, outside the functions within them."""
+    """Return the qualified names of a module's functions that call a parser themselves, not only in nested
+    functions.
+    """
     found: set[str] = set()
     rest: list[tuple[ast.AST, str, str]] = [(module, "", "")]
     while rest:
@@ -82,7 +84,7 @@ def _parses(call: ast.Call, decoders: set[str]) -> bool:
 
 
 class Record:
-    """While it is on, remembers which functions of the package are run."""
+    """Records which functions of the package run while it is active."""
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()
@@ -103,7 +105,7 @@ class Record:
 
 
 def run_quietly(run: Callable[[Any], object], value: Any) -> None:
-    """For recording: what is refused was read as well."""
+    """Run a reader for recording, because refused input was read, too."""
     try:
         run(value)
     except Exception:  # noqa: BLE001 - a refusal is an answer, too

@@ -1,5 +1,5 @@
-"""Every regular expression of the package, found in its modules and in its source, with the texts
-that are hardest for it.
+"""Every regular expression of the package, found in its modules and its source, with the hardest texts for
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.assistants.oauth.clients", 'rf"(?<!\\w){re.escape(brand)}(?!\\w)"'): [
         r"(?<!\w)Headwater(?!\w)"
     ],
-    ("headwater.http.inputs.period_words", "pattern"): [],  # of the module's table, which is found there
+    ("headwater.http.inputs.period_words", "pattern"): [],  # in the module's table, where it is found
     ("headwater.forwarding.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.http.inputs.account_settings", "pattern"): [],  # found in the platforms' settings
     ("headwater.forwarding.deliveries.id_forms", "pattern"): [form.pattern for form in FORMS.values()],
@@ -40,12 +40,12 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
         "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
     ],
 }
-"""Expressions in functions that depend on more than their module, as they are there."""
+"""Expressions that functions build from values outside their module, written out."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern, and how it is put to a text."""
+    """A pattern, and the methods that it is used with."""
 
     where: str
     pattern: re.Pattern[Any]
@@ -65,14 +65,14 @@ class Use:
 
 @cache
 def modules() -> dict[str, ModuleType]:
-    """Every module of the package, imported."""
+    """Return every module of the package, imported."""
     names = [info.name for info in pkgutil.walk_packages(headwater.__path__, "headwater.")]
     return {name: importlib.import_module(name) for name in names if not name.endswith("__main__")}
 
 
 @cache
 def tree(name: str) -> ast.Module:
-    """A module's source."""
+    """Return a module's syntax tree."""
     path = modules()[name].__file__
     assert path is not None
     return ast.parse(Path(path).read_text(encoding="utf-8"))
@@ -80,13 +80,13 @@ def tree(name: str) -> ast.Module:
 
 @cache
 def _nodes(name: str) -> list[ast.AST]:
-    """Every part of a module's source."""
+    """Return every node of a module's syntax tree."""
     return list(ast.walk(tree(name)))
 
 
 @cache
 def _nodes_at_top(name: str) -> frozenset[ast.AST]:
-    """What runs when a module is imported, except in its classes."""
+    """Return the nodes that run when a module is imported, except in its classes."""
     later = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return frozenset(
         node
@@ -98,7 +98,7 @@ def _nodes_at_top(name: str) -> frozenset[ast.AST]:
 
 @cache
 def all_uses() -> list[Use]:
-    """Every pattern of the package. Fails for one in the source that cannot be worked out."""
+    """Return every pattern of the package. Fail when a pattern in the source can't be evaluated."""
     found: dict[tuple[str, str, frozenset[str]], Use] = {}
     for name, module in modules().items():
         for use in (*_in_values(name, module), *_in_source(name)):
@@ -136,14 +136,15 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 @cache
 def _patterns_of_fields(struct: type, depth: int) -> tuple[re.Pattern[Any], ...]:
-    # Without the struct's own names, as a member can have its type's.
+    # Without the struct's own names, because a member can have the name of its type.
     hints = get_type_hints(struct, localns={}, include_extras=True).values()
     return tuple(pattern for hint in hints for pattern in _patterns_in(hint, depth))
 
 
 def _methods_of(name: str, variable: str) -> frozenset[str] | None:
-    """The methods that are called on a module's variable, of a public one in any module; of one
-    that is only handed on, what its module calls on a `pattern`; None when there is nothing.
+    """Return the methods that are called on a module's variable. For a public variable, search all modules.
+    For one that is only passed on, return the methods that its module calls on a `pattern`. Return None
+    without any.
     """
     private = variable.startswith("_")
     called = _calls()[name if private else ""].get(variable) or _calls()[name].get("pattern")
@@ -152,7 +153,7 @@ def _methods_of(name: str, variable: str) -> frozenset[str] | None:
 
 @cache
 def _calls() -> dict[str, dict[str, set[str]]]:
-    """The methods of patterns that are called on variables, by module; under "" in all of them."""
+    """Return the pattern methods called on variables, by module, and under "" for all modules."""
     called: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name in modules():
         for node in _nodes(name):
@@ -215,12 +216,12 @@ MOST_SIGNS = 9
 MOST_WORDS = 6
 EVERYWHERE = ("a", "0", " ", ":", '"', "\\")
 ENDS = ("", "!\n", "z")
-"""Nothing, what few patterns go on with, and what few end before."""
+"""No end, an end that few patterns continue with, and one that few end before."""
 
 
 def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
-    """Beginnings, what to repeat after them, and ends, drawn from the pattern itself: its words,
-    its characters alone and in pairs, and whatever it does not expect.
+    """Return beginnings, repeated units and ends, drawn from the pattern: its words, its characters alone and
+    in pairs, and characters it doesn't expect.
     """
     text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
     signs, words = _drawn_from(parser.parse(text))
@@ -232,7 +233,7 @@ def hard_units(pattern: str | bytes) -> list[tuple[str, str, str]]:
 
 
 def hard_text(begin: str, unit: str, end: str, size: int) -> str:
-    """A text of about this size."""
+    """Return a text of about this size."""
     return begin + unit * (size // len(unit)) + end
 
 

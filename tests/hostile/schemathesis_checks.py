@@ -1,5 +1,5 @@
-"""Our own checks, beside those of schemathesis: an answer that its general checks would only
-allow is held to the rule that is the reason for allowing it.
+"""Our own checks in addition to those of schemathesis: they verify the rule behind an answer that the general
+checks merely allow.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ UNSTATED = re.compile(
     r"|must be (like (one of )?\w+://|at most \d+ printable characters of ASCII|public: ).*"
     r"|must (have no user or|have a plain host|have no fragment|name a file without) .*"
     r"|must be a destination of the same platform, with tokens that can be read\."
-    r"|is not one of [a-z_, ]+\."  # of a stored thing's kind
+    r"|is not one of [a-z_, ]+\."  # of a stored object's kind
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
     r"|must be a date \(YYYY-MM-DD\) or an ISO 8601 date-time\."
     r"|must be a valid e-mail address\."
@@ -95,14 +95,14 @@ UNSTATED = re.compile(
     r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
     re.DOTALL,
 )
-"""Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
-point, of NUL anywhere, of empty arrays under names that no member of the API can have, and of domains
-of companies; of what a destination's platform asks for, of addresses of files, and control characters.
+"""Rules that the document's schemas can't express: between parameters, on the calendar, the clock and the
+Space, on integers with a decimal point, NUL, empty arrays under names that no member of the API can have,
+domains of companies, a destination platform's requirements, URLs of files, and control characters.
 """
 
 
 REFUSED_SNAPSHOTS = {"too_old", "other_question"}
-"""Reasons of refusals that name no rule of a parameter."""
+"""Reasons for refusals that name no rule of a parameter."""
 
 
 MOST_DRAWN = 20
@@ -110,8 +110,8 @@ MOST_DRAWN = 20
 
 @schemathesis.hook
 def before_load_schema(_ctx: schemathesis.HookContext, document: dict[str, Any]) -> None:
-    """Leave out how many sources a list may have where these are many: drawing as many different
-    names from their pattern takes longer than everything else. test_schemathesis.py asks itself.
+    """Remove the limit on the number of sources where it is high: drawing that many different names from
+    their pattern takes longer than everything else. test_schemathesis.py tests the limit itself.
     """
     for methods in document["paths"].values():
         for operation in methods.values():
@@ -125,14 +125,14 @@ def before_load_schema(_ctx: schemathesis.HookContext, document: dict[str, Any])
 def refused_only_for_unstated_rules(
     _ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
 ) -> None:
-    """A request that fits the document is refused only for a rule it has in words."""
+    """A request that matches the document is refused only for a rule that the document states in words."""
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive or response.status_code != 422:
         return
     answer = response.json()
     is_file = response.request.method == "POST" and case.path.endswith("/imports")
     if is_file or answer.get("reason") in REFUSED_SNAPSHOTS:
-        return  # what a file needs depends on its cells
+        return  # a file's requirements depend on its cells
     for rules in answer["errors"].values():
         for rule in rules:
             assert UNSTATED.search(rule), f"refused although it fits the document: {rule}"
@@ -142,7 +142,7 @@ def refused_only_for_unstated_rules(
 def invalid_items_are_refused_in_their_batch(
     _ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
 ) -> None:
-    """A batch that does not fit the document and is accepted tells which item does not."""
+    """When a batch violates the document but is accepted, the answer identifies the invalid item."""
     meta = case.meta
     if meta is None or not meta.is_negative_at(ParameterLocation.BODY):
         return
@@ -156,8 +156,8 @@ def invalid_items_are_refused_in_their_batch(
 def what_was_made_is_there(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
 ) -> bool | None:
-    """The general check, which takes every 404 for that of the id in the path: a company that a
-    body names can be missing, too.
+    """The general check attributes every 404 to the id in the path. A company in the body can be missing,
+    too.
     """
     named = isinstance(case.body, dict) and "company_id" in case.body
     if named and response.json().get("message") == "Company not found.":

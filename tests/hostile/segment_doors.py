@@ -1,4 +1,4 @@
-"""Readers of what Segment's libraries send, which in pages anybody can call."""
+"""Readers of messages from Segment's libraries, which anyone can send from a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES = Places(None)
 
 
 def _translate(body: bytes) -> None:
-    """A message as each kind, read as far as it can be."""
+    """Read a message as each kind, as far as possible."""
     assert PLACES.find("x") == NOWHERE
     for kind in KINDS:
         message = read_message(body)
@@ -39,7 +39,7 @@ def _translate(body: bytes) -> None:
 
 
 def _fill(text: str) -> None:
-    """A message whose every member is a text."""
+    """Read a message whose members are all texts."""
     members = {
         "properties": dict.fromkeys(("url", "referrer", "order_id", "revenue", "currency", "email"), text),
         "traits": {**dict.fromkeys(("plan", "seats", "since", "email", "phone", "name"), text),

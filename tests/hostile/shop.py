@@ -1,5 +1,5 @@
-"""A Space with a few honest events, everybody who can ask it something, and what hostile events may
-do to neither: an error, a failed job, another figure.
+"""A Space with a few honest events and clients of every kind. Hostile events must not cause an error, a
+failed job or a different figure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.webhooks import Hook, Hooks
 
 HONEST = "custom_event_7"
-"""The name of the honest events, which no hostile one has."""
+"""The name of the honest events. No hostile event has it."""
 SENDERS = ("generic", "stripe", "shopify", "woocommerce")
 
 
@@ -50,7 +50,7 @@ MAIL = ScheduledReport(
 
 @dataclass
 class House:
-    """What all Spaces have in common."""
+    """What all Spaces share."""
 
     server: Running
     console: Running
@@ -61,7 +61,7 @@ class House:
 
 
 class Shop:
-    """One Space, from its first event to its last question."""
+    """A Space, from its first event to its last query."""
 
     def __init__(self, house: House, zone: str = "Europe/Berlin") -> None:
         self.house, self.stack = house, ExitStack()
@@ -88,7 +88,7 @@ class Shop:
     def close(self) -> None:
         self.stack.close()
 
-    # ------------------------------------------------------------------------------ what comes in
+    # --------------------------------------------------------------------------------- input
 
     def begin(self) -> None:
         """Store the honest events, rates and spend."""
@@ -120,7 +120,7 @@ class Shop:
         assert answer.status_code < 300, answer.text
 
     def send(self, events: list[HostileEvent]) -> None:
-        """Send events by their ways; what is refused is not there."""
+        """Send events in their own ways. Refused ones aren't stored."""
         batch = [each.body for each in events if each.way == "batch"]
         if batch:
             answer = self.api.post("/events/batch", json={"events": batch})
@@ -141,10 +141,10 @@ class Shop:
             case _:
                 return self.hooks[each.way].deliver(json.dumps(each.body).encode())
 
-    # ------------------------------------------------------------------------ what happens to it
+    # ---------------------------------------------------------------------------- processing
 
     def process(self) -> None:
-        """Run the jobs of the background. Raises what they do."""
+        """Run the background jobs. Raise their errors."""
         Pipeline(self.house.connection, self.space_id).process()
         while build_next(self.house.connection, self.space_id):
             pass
@@ -158,7 +158,7 @@ class Shop:
         yield from (f"rejected: {row}" for row in rejected)
         try:
             self.house.accounts.run(lambda _: self._watch())
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        except Exception as error:  # noqa: BLE001 - every error is a finding
             yield f"job: {error!r}"
         yield from self._exports()
 

@@ -1,4 +1,4 @@
-"""The questions that a Space is asked after hostile events, and what its figures must be."""
+"""Queries to a Space after hostile events, and the figures it must return."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ PERIODS = ("start_date=2000-01-01&end_date=2029-12-31", "period=last+30+days", "
 ABOUT_TIME = ("", "/campaigns", "/campaigns.csv", "/paths", "/models", "/events",
               "/events.csv", "/self-reported", "/data-quality")  # fmt: skip
 ASKED, SHOWN = 14, 7
-"""Questions to the API, and pages, of one group: the groups together ask and show everything."""
+"""The numbers of API queries and pages per group. All groups together cover everything."""
 TOOLS = ("query_report", "query_spend", "query_paths", "list_events", "list_contacts",
          "list_companies", "list_rejected_events", "list_deliveries", "get_space")  # fmt: skip
 
 
 def honest_questions(dice: Random) -> list[tuple[str, dict[str, Any]]]:
-    """Questions about honest events alone."""
+    """Return queries about honest events only."""
     only = {"event_names": HONEST, **EVER}
     year = _months(12)
     questions: list[tuple[str, dict[str, Any]]] = [
@@ -71,7 +71,7 @@ def _months(count: int) -> dict[str, str]:
 
 
 def honest_figures(shop: Shop, seed: int) -> list[Any]:
-    """Return what the Space answers about honest events: figures, rows and money left out."""
+    """Return the Space's answers about honest events: figures, rows and left-out money."""
     answers: list[Any] = []
     for path, asked in honest_questions(Random(seed)):
         answer = shop.api.get(path, params=asked)
@@ -84,7 +84,7 @@ def honest_figures(shop: Shop, seed: int) -> list[Any]:
 
 
 def faults_of(shop: Shop, dice: Random) -> Iterator[str]:
-    """Yield every answer that is an error: of reports, lists, pages and tools."""
+    """Yield every answer with an error: of reports, lists, pages and tools."""
     for path, asked in dice.sample(list(_api_questions(shop, dice)), ASKED):
         accept = "text/csv" if path.startswith("/reports") and dice.random() < 0.3 else "*/*"
         answer = shop.api.get(path, params=asked, headers={"Accept": accept})
@@ -145,7 +145,7 @@ def _api_questions(shop: Shop, dice: Random) -> Iterator[tuple[str, dict[str, An
 
 
 def _tool_faults(shop: Shop, dice: Random) -> Iterator[str]:
-    """Yield refusals of tools; a question that does not fit together is worded by the tool."""
+    """Yield refusals of tools. A tool words its own refusal of an inconsistent query."""
     arguments: dict[str, dict[str, Any]] = {
         "query_report": {**EVER, "measures": ["revenue", "orders"], "group_by": ["source"]},
         "query_spend": {**EVER}, "query_paths": {**EVER}, "list_events": {**EVER},
@@ -157,7 +157,7 @@ def _tool_faults(shop: Shop, dice: Random) -> Iterator[str]:
 
 
 def wrong_figures(shop: Shop) -> Iterator[str]:
-    """Yield what of a report of all events differs from the plain model."""
+    """Yield the differences between a report of all events and the plain model."""
     told = shop.api.get("/reports", params={
         **EVER, "measures": SUMS, "group_by": "source", "attribution_model": "linear",
         "limit": 200,

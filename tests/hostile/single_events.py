@@ -1,5 +1,5 @@
-"""Single events that are as hostile as what ingest accepts: odd money, times, names and texts, told
-by pages, webhooks and API clients.
+"""Single events, as hostile as ingestion accepts: odd money, times, names and texts, sent by pages, webhooks
+and API clients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AMOUNTS = (
 )  # fmt: skip
 CURRENCIES = (None, "EUR", "USD", "JPY", "IDR", "KWD", "XAF", "XXX", "BTC", "ZZZ", "eur")
 KNOWN = {"USD": "1.1", "JPY": "160", "IDR": "17000.123456", "KWD": "0.000000000001"}
-"""What a euro is worth; of the others no rate is known."""
+"""The value of a euro. Other currencies have no rate."""
 TEXTS = (
     "=1+1", "\uff1d1+1", "@SUM(A1)", "\t=cmd", "<script>alert(1)</script>", "'\"><img src=x>",
     "{{7*7}}",
@@ -46,7 +46,7 @@ MONEY_FIELDS = ("amount", "amount_total", "total_price", "total")
 
 @dataclass(frozen=True)
 class HostileEvent:
-    """One event and the way by which it comes in."""
+    """An event and the way it is sent."""
 
     way: str
     body: dict[str, Any]
@@ -70,7 +70,7 @@ def some_event(dice: Random, number: int, now: datetime) -> HostileEvent:
 
 
 def _who(dice: Random, number: int, way: str) -> dict[str, Any]:
-    """Return identifiers: of someone new, or of one of a few whom others share."""
+    """Return identifiers of a new person, or of one of a few that several events share."""
     shared = dice.random() < 0.3
     person = f"h{dice.randrange(3)}" if shared else f"n{number}"
     who = {"email": f"{person}@hostile.example"}
@@ -116,7 +116,7 @@ def _time(dice: Random, now: datetime) -> str | float:
 def _delivery(
     dice: Random, sender: str, number: int, amount: float | None, currency: str | None
 ) -> dict[str, Any]:
-    """Return a sender's delivery with hostile money, texts and ids in it."""
+    """Return a sender's delivery with hostile money, texts and ids."""
     minor = int(abs(amount or 0) * 100)
     text = dice.choice(TEXTS)
 

@@ -1,4 +1,4 @@
-"""Readers of the pages of sites, which anybody can write, and of addresses as people paste them."""
+"""Readers of sites' pages, which anyone can write, and of URLs as people paste them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SITE: Any = SimpleNamespace(origins=["https://shop.example"])
 
 
 def _judge_policy(text: str) -> None:
-    """A page's policy, and an address that is held against one."""
+    """Read a page's policy, and check a URL against one."""
     for url in ("https://a.example/t.js", text):
         blocking_directive([text], Wanted("script", url, PAGE))
         blocking_directive(["connect-src a.example"], Wanted("connect", url, PAGE))
 
 
 def _redirect(text: str) -> None:
-    """What a page redirects to."""
+    """Read a page's redirect."""
     url = _resolve(PAGE, text)
     if url is not None:
         is_local(url)

@@ -1,5 +1,5 @@
-"""What reads ad platforms' answers to requests for spend, and the addresses of watched files. The puller may
-take longer than a request: no sender waits.
+"""Readers of ad platforms' answers to spend requests, and of watched files' URLs. The puller may take longer
+than a request, because no sender waits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CREDENTIALS = Credentials(
 
 
 def _read_figures(text: str) -> None:
-    """Read a text as each figure of a row; most texts are refused."""
+    """Read a text as each figure of a row. Most texts are refused."""
     for read in (rows.read_day, rows.read_money, rows.read_micros, rows.read_count):
         with suppress(ValueError):
             read(text)
@@ -48,7 +48,7 @@ def _read_wait(text: str) -> object:
 
 
 def _read_pages(text: str) -> None:
-    """Follow a text as the address of the next page."""
+    """Follow a text as the URL of the next page."""
     _send(reddit._read_pages(_PAGE), {"pagination": {"next_url": text}})
     _send(snapchat._read_pages(_CREDENTIALS, "/ads"), {"paging": {"next_link": text}})
 

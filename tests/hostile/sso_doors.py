@@ -1,4 +1,4 @@
-"""Readers of what providers of identities send, and of what anybody sends in their name."""
+"""Readers of identity providers' messages, and of messages that anyone sends in their name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A few seconds of hostile input of every kind beside honest traffic: nothing is lost and nobody
-waits. `HEADWATER_HOSTILE_SECONDS` makes it longer.
+"""A few seconds of hostile input of every kind next to honest traffic: no event is lost and no answer is
+delayed. `HEADWATER_HOSTILE_SECONDS` makes it longer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The kept corpus of hostile requests: each gets exactly the answer written beside it.
+"""The stored corpus of hostile requests: each gets exactly the recorded answer.
 
-A case of `corpus.json` has a `name`, the `request` (method and path below the API), the `status`
-and, for a 422, the key `at` which `errors` tells it. Its body is text (`body`), bytes (`base64`),
-or a sound event with the JSON text `json` as its `field`. `⟦x*9⟧` stands for nine times x, `{key}`
-for a valid API key. A case about a field is sent a second time as the only event of a batch.
+A case of `corpus.json` has a `name`, the `request` (method and path below the API), the `status` and, for a
+422, the key `at` that `errors` contains. Its body is text (`body`), bytes (`base64`), or a valid event with
+the JSON text `json` as its `field`. `⟦x*9⟧` stands for nine times x, `{key}` for a valid API key. A case
+about a field is sent a second time as the only event of a batch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TEMPLATE = re.compile(r"\{[a-z_]+\}")
 
 
 class Target(NamedTuple):
-    """The application, a key of a Space with three labelled fields, and what is documented."""
+    """The application, a key to a Space with three labelled fields, and the documented operations."""
 
     connection: http.client.HTTPConnection
     key: str
@@ -95,7 +95,7 @@ def test_each_gets_its_answer(target: Target, case: dict[str, Any]) -> None:
 
 
 def is_documented(target: Target, request: str, status: int) -> bool:
-    """Whether the document has this status for the operation, where it has the operation."""
+    """Return whether the document has this status for the operation, or doesn't have the operation."""
     method, path = request.split(" ", 1)
     path = "/public-api/v1" + path.partition("?")[0]
     for template in sorted(target.paths, key=TEMPLATE.findall):

@@ -1,5 +1,5 @@
-"""No input costs more than its length: every pattern, parser and explanation of the package is
-found and tried with hostile input of growing size, the libraries that read strangers' texts, too.
+"""The cost of any input is proportional to its length. Every pattern, parser and explanation of the package
+is found and tried with hostile input of increasing size, including the libraries that read untrusted texts.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from tests.hostile.trusted import TRUSTED
 from tests.support.campaigns import IS_LONG, in_long_runs, pick_share
 
 Unit = tuple[str, str, str]
-"""A beginning, what is repeated after it, and an end."""
+"""A beginning, a repeated unit, and an end."""
 
 QUICK = 0.001
-"""Seconds at SCREEN below which a pattern is not tried further with a text."""
+"""Seconds at SCREEN below which a text is not tried further with a pattern."""
 LONGEST = 16 * 1024
 SHARE = 24
-"""One input in so many is tried, but in a long run."""
+"""Outside long runs, one input in this many is tried."""
 SHARE_OF_TEXTS = 48
-"""The same for readers of texts, a hundred, between which nearly all texts are shared out."""
+"""The same for the hundred readers of texts, which together cover nearly all texts."""
 PARTS = [part.name for part in pkgutil.iter_modules(headwater.__path__) if part.name != "__main__"]
 
 
 def faults_of_pattern(use: Use, units: Sequence[Unit]) -> list[str]:
-    """What is wrong with how a pattern takes some of the texts that are hardest for it."""
+    """Return what is wrong with how a pattern handles some of its hardest texts."""
     found: list[str] = []
     door = Door(use.where, use.run, LONGEST)
     for unit in units:
         make = _text_maker(unit)
-        # One that doubles with each character would not end at the screen's size.
+        # A pattern that doubles its time with each character would not end at the screen's size.
         fault = complaint(Door(use.where, use.run, 48), make)
         if fault is None and seconds(use.run, make, SCREEN, 2) > QUICK:
             fault = complaint(door, make)
@@ -96,8 +96,8 @@ def test_readers_of_bodies_are_linear_and_answer_briefly(door: Door) -> None:
 
 
 def test_every_function_that_parses_is_tried() -> None:
-    """A function that is missing here needs a door, or a reason in TRUSTED. Sound input comes first, as
-    it goes further, and the rest as long as functions are missing.
+    """A function that is missing here needs a door, or a reason in TRUSTED. Valid input is tried first,
+    because it gets further. Hostile input follows only as long as functions are missing.
     """
     clear_caches()
     missing = {_short(place) for place in parsing_functions() if not _is_trusted(_short(place))}
@@ -128,7 +128,7 @@ SOUND: dict[Callable[..., Any], list[Any]] = {
               b'"amount":1,"key":"00000000-0000-4000-8000-000000000001"}]}'),
              b'{"platform":"meta","name":"x","settings":{"pixel_id":"1"}}'],
 }  # fmt: skip
-"""Sound input, which goes further than hostile input does, and half a character."""
+"""Valid input, which gets further than hostile input, and half a character."""
 
 
 def _hostile(make_all: Callable[[], dict[str, Make[Any]]]) -> list[Any]:
@@ -149,7 +149,7 @@ def test_no_reason_is_left_over() -> None:
 
 
 def test_patterns_are_made_by_one_name() -> None:
-    """Patterns made in another way would not be found."""
+    """Patterns created in any other way would not be found."""
     for name in modules():
         for node in ast.walk(tree(name)):
             if isinstance(node, ast.ImportFrom):

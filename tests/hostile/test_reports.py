@@ -1,6 +1,4 @@
-"""Hostile reports: whatever a browser sends, or somebody who pretends to be one, it is stored whole
-or refused.
-"""
+"""Hostile tracker reports: all input of a browser or an impostor is stored completely or refused."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ def browser(report: Any) -> Browser:
 
 
 def read(body: bytes) -> list[tuple[str, bytes]]:
-    """The rows of a body, of which what is refused is left out."""
+    """Return the rows of a body, without refused ones."""
     rows: list[tuple[str, bytes]] = []
     try:
         opened = Body(body)
@@ -79,7 +77,7 @@ def read(body: bytes) -> list[tuple[str, bytes]]:
         is_page(raw)
         with suppress(Invalid):
             accepted = accept_item(raw, browser(report), SITE, NOW)
-            assert accepted.sender is Sender.BROWSER  # nobody guesses a signature
+            assert accepted.sender is Sender.BROWSER  # a signature can't be guessed
             rows.append((accepted.kind, accepted.row))
     return rows
 

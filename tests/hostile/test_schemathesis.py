@@ -1,6 +1,6 @@
-"""Everything the document says, and much that it forbids, sent to the running application.
+"""All requests that the document allows, and many that it forbids, sent to the running application.
 
-schemathesis makes the requests from the document and holds each answer to it: status, body,
+schemathesis generates the requests from the document and checks each answer against it: status, body,
 headers, methods, access, and that a request is refused exactly when it breaks a stated rule.
 """
 
@@ -23,13 +23,13 @@ from tests.support.factories import make_stage
 HERE = Path(__file__).parent
 EXAMPLES = campaign_size("HEADWATER_SCHEMATHESIS_EXAMPLES", 1, 8)
 PHASES = "examples,coverage,fuzzing" if IS_LONG else "fuzzing"
-"""The phase of coverage breaks every rule of every field: it takes minutes. In a usual run the examples have
-their own test, http/test_reference_page.py.
+"""The coverage phase breaks every rule of every field, which takes minutes. In an ordinary run, a separate
+test covers the examples: http/test_reference_page.py.
 """
 
 
 def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
-    """A Space of its own with every field labelled and something to find, and its key."""
+    """Create a Space with every field labelled and some data, and return its key."""
     stage = make_stage(connection)
     for slot in range(1, 31):
         stage.label_field(f"profile_field_{slot}")

@@ -1,7 +1,7 @@
-"""No single event stops anything, however it came in: reports, lists, exports, alerts, jobs, pages
-and tools still answer after it, and the figures of other events are what they were.
+"""No single event breaks anything, in any way of sending it: reports, lists, exports, alerts, jobs, pages and
+tools still work afterwards, and the figures of other events don't change.
 
-`make hostile` makes it a long run: groups of 100 events, a Space each. A group that fails is halved
+`make hostile` makes it a long run: groups of 100 events, each in its own Space. A group that fails is halved
 until the event is found.
 """
 
@@ -40,7 +40,7 @@ def house(
 
 
 def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list[str], int]:
-    """Return the faults that events lead to in a Space of their own, and how many were accepted."""
+    """Return the faults that events cause in a new Space, and how many were accepted."""
     shop = Shop(house, ZONES[seed % len(ZONES)])
     try:
         shop.begin()
@@ -58,7 +58,7 @@ def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list
 
 
 def halved(house: House, events: Sequence[HostileEvent], seed: int) -> Sequence[HostileEvent]:
-    """Return the fewest events that still lead to a fault."""
+    """Return the fewest events that still cause a fault."""
     if len(events) > 1:
         middle = len(events) // 2
         for half in (events[:middle], events[middle:]):

@@ -1,5 +1,6 @@
-"""What is wrong with a body is told in an answer of bounded size, whoever asks, and at no depth
-does"""
+"""Errors in a body are explained in an answer of limited size, for every caller and at every depth of
+nesting.
+"""
 
 from __future__ import annotations
 

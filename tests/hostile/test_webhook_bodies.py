@@ -1,4 +1,4 @@
-"""Hostile deliveries: whatever comes is answered, and nothing breaks."""
+"""Hostile deliveries: every one is answered, and nothing breaks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _hook(webhooks: Hooks, kind: str) -> Any:
 
 
 def _replaced(value: Any, path: list[int], weird: Any) -> Any:
-    """The value with something else in one place."""
+    """Return the value with something else at one position."""
     if not path or not isinstance(value, dict | list) or not value:
         return weird
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))

@@ -1,4 +1,4 @@
-"""Functions that parse, and read nothing of strangers."""
+"""Parsing functions that read no untrusted input."""
 
 from __future__ import annotations
 
@@ -91,4 +91,6 @@ TRUSTED: Mapping[str, str] = {
     "intake/webhooks/signatures.py _standard_key": "a secret that an admin entered",
     "operations/terminal/values.py moment": "typed by the operator",
 }
-"""Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""
+"""Parsing functions that read no untrusted input, with the reason. A folder or file covers all its
+functions.
+"""
