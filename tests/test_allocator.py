@@ -1,4 +1,4 @@
-"""Memory that was freed is used again, without the system's help."""
+"""Freed memory is reused without system calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ thread.start()
 thread.join()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
-"""A process that makes and drops arrays as reports do, and prints how many pages were made."""
+"""A program that creates and drops arrays as reports do, and prints the number of page faults."""
 
 
 def count_pages(how: str) -> int:

@@ -1,4 +1,4 @@
-"""Lines of the log: text for people where standard error is a terminal, JSON where it is not."""
+"""Log lines are text for people if standard error is a terminal, and JSON otherwise."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ warnings.warn("an old name", DeprecationWarning, stacklevel=1)
 
 
 def logged(program: str, *arguments: str, **variables: str) -> str:
-    """What a program writes at a terminal that knows colours."""
+    """Run a program at a terminal with colours, and return its output."""
     look = {"TERM": "xterm-256color", "NO_COLOR": ""} | variables
     return at_terminal("-c", program, *arguments, **look)
 

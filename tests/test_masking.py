@@ -1,4 +1,4 @@
-"""What is kept of a text from elsewhere."""
+"""Masking removes personal data and secrets from texts of other services."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Other accounts of the machine can read nothing that Headwater keeps, whatever umask it is
-started with, also where an earlier version had let them.
+"""Other accounts of the machine can't read Headwater's files, with any umask, and also where an earlier
+version had allowed it.
 """
 
 from __future__ import annotations
@@ -34,19 +34,21 @@ def mode(path: Path) -> int:
 
 
 def open_to_others(folder: Path) -> list[Path]:
-    """What others may read, write or enter, were it not for the directory above."""
+    """Return the paths that others could read, write or enter without the protection of the parent
+    directory.
+    """
     return [each for each in (folder, *folder.rglob("*")) if is_open(each)]
 
 
 def is_open(path: Path) -> bool:
     try:
         return bool(mode(path) & 0o077) and not path.is_socket()
-    except FileNotFoundError:  # PostgreSQL's files come and go
+    except FileNotFoundError:  # PostgreSQL creates and removes files
         return False
 
 
 def test_it_works(tmp_path: Path) -> None:
-    """Every file of a running installation, and the directories of an earlier one."""
+    """This covers every file of a running installation, and the directories of an earlier one."""
     data_dir = tmp_path / "data"
     exports = data_dir / "exports"
     exports.mkdir(parents=True)
@@ -144,7 +146,7 @@ def test_missing_directories_above(tmp_path: Path) -> None:
 
 @pytest.fixture
 def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
-    """A cluster whose socket has to lie elsewhere."""
+    """A server whose socket has to be elsewhere."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
@@ -153,7 +155,7 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
 
 @pytest.fixture
 def runtime() -> Iterator[Path]:
-    """A directory with a path as short as that of a real one."""
+    """A directory whose path is as short as a real one's."""
     with TemporaryDirectory(dir="/tmp") as directory:
         yield Path(directory)
 
@@ -217,7 +219,7 @@ def test_a_socket_directory_of_somebody_else(far: Embedded) -> None:
 
 
 class Impostor:
-    """A PostgreSQL that asks for the password in clear."""
+    """A PostgreSQL that requests the password in clear text."""
 
     def __init__(self, folder: Path) -> None:
         self.received = b""
@@ -231,7 +233,7 @@ class Impostor:
         client, _ = self._socket.accept()
         with client:
             client.settimeout(PATIENCE_SECONDS)
-            client.recv(4096)  # who connects to which database
+            client.recv(4096)  # user and database
             client.sendall(b"R" + (8).to_bytes(4, "big") + (3).to_bytes(4, "big"))
             self.received = client.recv(4096)
 

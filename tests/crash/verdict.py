@@ -32,7 +32,7 @@ class Verdict:
     set_aside: list[str] = field(default_factory=list)
     """Rows in `rejected`, which must be empty."""
     misreported: list[str] = field(default_factory=list)
-    """Days of a Space on which report data differs from the events and isn't marked as outdated."""
+    """Days of a Space whose segments differ from the tables without a pending record, or are damaged."""
     surprises: list[str] = field(default_factory=list)
     """Answers that no fault excuses."""
 

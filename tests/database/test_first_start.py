@@ -1,5 +1,5 @@
-"""The first start: a link for the first account on standard error, and none once there is one; at a
-terminal everything is for people.
+"""The first start: it logs a link for the first account until one exists. At a terminal, all output is
+formatted for people.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 
 def links(serve: Serve) -> list[str]:
-    """The links in a service's log, the oldest first."""
+    """Return the links in a service's log, oldest first."""
     lines = [json.loads(line) for line in serve.log.read_text().splitlines() if line[:1] == "{"]
     return [line["open_once"] for line in lines if line["event"] == "set_up"]
 
@@ -64,8 +64,8 @@ def test_it_works(tmp_path: Path) -> None:
 
 
 def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, str]:
-    """What a start prints to standard output, and what to a terminal on standard error, where it is
-    stopped once it has printed `until`.
+    """Start a service at a terminal and stop it once it has printed `until`. Return its standard output and
+    its standard error.
     """
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-m", "headwater", "serve", "--port", "0", "--data-dir"]
@@ -83,7 +83,7 @@ def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, st
     try:
         while more := os.read(terminal, 65536):
             written += more
-    except OSError:  # how Linux tells that nobody writes to a terminal any more
+    except OSError:  # Linux reports a terminal without a writer this way
         os.close(terminal)
     assert process.wait(PATIENCE_SECONDS) == 0
     process.stdout.close()

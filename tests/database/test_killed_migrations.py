@@ -1,4 +1,4 @@
-"""Migrations that are killed again and again: what each leaves, the next one goes on with."""
+"""Migrations that are killed repeatedly: the next run continues where the killed one stopped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ migrator.migrate(sys.argv[1])
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The migrations that a later version has besides."""
+    """The additional migrations of a later version."""
     for name, sql in LATER.items():
         (tmp_path / f"{name}.sql").write_text(sql)
     return tmp_path
@@ -64,7 +64,7 @@ def installed(database_url: str) -> Iterator[str]:
 
 
 def copy(database_url: str, installed: str) -> str:
-    """Make a new copy of the database, to be migrated."""
+    """Make a copy of the database for a migration."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("DROP DATABASE IF EXISTS upgraded WITH (FORCE)")
         server.execute(f"CREATE DATABASE upgraded TEMPLATE {installed}".encode())
@@ -72,7 +72,7 @@ def copy(database_url: str, installed: str) -> str:
 
 
 def state(url: str) -> tuple[list[str], int, int]:
-    """The migrations that were applied, and the rows of the new table and of events."""
+    """Return the applied migrations, and the numbers of rows in the new table and in events."""
     with psycopg.connect(url) as connection:
         applied = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall()
         counts = connection.execute(
@@ -86,7 +86,7 @@ def test_it_works(installed: str, database_url: str, folder: Path) -> None:
     copied = copy(database_url, installed)
     victim = Victim("-c", MIGRATE, copied, str(folder))
     while victim.killed < (KILLS or 2):
-        if victim.strike():  # it came to its end: once more from the beginning
+        if victim.strike():  # it was not killed in time: start over
             copy(database_url, installed)
     while not victim.strike():
         pass

@@ -1,4 +1,4 @@
-"""A set-up of the bundled server beside the remains of one that was killed."""
+"""Setup of the bundled server next to the remains of a killed setup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.database.embedded import Embedded
 
 
 def test_it_works(tmp_path: Path) -> None:
-    """The initdb of the killed one goes on in its own directory, and is in nobody's way."""
+    """The killed setup's initdb continues in its own directory without interfering."""
     server = Embedded(tmp_path / "data")
     server.root.mkdir(mode=0o711)
     remains = server.root / "postgresql.new-killed"

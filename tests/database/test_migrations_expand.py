@@ -1,5 +1,5 @@
-"""The version before survives every migration: a service is upgraded process by process, so that
-for a while both work on the new schema.
+"""The previous version works after every migration: a service is upgraded process by process, so both
+versions work on the new schema for a while.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from tests.support.releases import changelog_versions, released_versions
 from tests.support.schema_changes import Schema, breaking, read_schema
 
 FIRST = "0002"
-"""Migrations from this number on keep to the rule: before the first one there is no version."""
+"""Migrations from this number on follow the rule: the first one has no previous version."""
 WIDER: dict[str, str] = {}
-"""Migrations that make a rule about existing columns another one, and why the version before keeps
-to it nevertheless, and bears what the new one lets in.
+"""Migrations that change a rule about existing columns, with the reason why the previous version still
+follows it and accepts the data that the new rule allows.
 """
 
 
 @dataclass(frozen=True)
 class History:
-    """A database to which every migration was applied, one after the other."""
+    """A database with all migrations applied in turn."""
 
     connection: psycopg.Connection
     faults: dict[str, list[str]]
-    """By migration, what the version before would not survive."""
+    """The changes that would break the previous version, by migration."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def history(database_url: str) -> Iterator[History]:
 def apply_all(
     connection: psycopg.Connection, migrations: Sequence[Migration]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Every migration under the rule, with its faults."""
+    """Apply all migrations, and yield each one under the rule with its faults."""
     for migration in migrations:
         before = read_schema(connection) if migration.name >= FIRST else None
         with connection.transaction():
@@ -56,12 +56,14 @@ def apply_all(
 
 
 def test_it_works(history: History) -> None:
-    """Each migration leaves what the version before uses, or says since when nothing does."""
+    """Each migration keeps what the previous version uses, or states the version since which it is unused."""
     assert {name: faults for name, faults in history.faults.items() if faults} == {}
 
 
 def may_remove(unused_since: str, released: Sequence[str], coming: str) -> bool:
-    """Whether the coming version may remove something: the whole minor version before it can do without."""
+    """Return whether the coming version may remove something: no release of the previous minor version may
+    use it.
+    """
     minor, _, patch = unused_since.rpartition(".")
     return unused_since in released and patch == "0" and not coming.startswith(f"{minor}.")
 
@@ -80,7 +82,7 @@ def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
         ("1.0.0", "1.2.0", True),
         ("1.1.0", "1.1.2", False),  # a patch
         ("1.1.1", "1.2.0", False),  # 1.1.0 still used it
-        ("1.2.0", "1.2.0", False),  # not out
+        ("1.2.0", "1.2.0", False),  # not released
     ],
 )
 def test_a_minor_version_may_remove_what_the_one_before_did_not_use(
@@ -91,14 +93,14 @@ def test_a_minor_version_may_remove_what_the_one_before_did_not_use(
 
 @pytest.fixture
 def connection(history: History) -> Iterator[psycopg.Connection]:
-    """A connection to the schema of today, in a transaction that is rolled back."""
+    """A connection to the current schema, in a transaction that is rolled back."""
     with history.connection.transaction(force_rollback=True):
         yield history.connection
 
 
 @pytest.fixture
 def schema(connection: psycopg.Connection) -> Schema:
-    """The schema before a test does something to it."""
+    """The schema before the test's change."""
     return read_schema(connection)
 
 

@@ -1,5 +1,5 @@
-"""A new installation is on disk before it takes its name, so that a power cut in its first
-seconds leaves either nothing or all of it.
+"""A new installation is on disk before it gets its final name, so that a power cut in its first seconds
+leaves either nothing or all of it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
 def test_a_server_that_cannot_be_tied_starts_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a filter of system calls refuses what setpriv does: in a unit of systemd."""
+    """For instance in a systemd unit, where a system call filter blocks setpriv."""
     refusing = tmp_path / "setpriv"
     refusing.write_text("#!/bin/sh\nexit 1\n")
     refusing.chmod(0o755)

@@ -1,5 +1,5 @@
-"""A database, or a backup, that began with another first migration is refused, with the way out of
-it; one of this very file is not.
+"""A database or backup that started with a different first migration is refused with advice. One that started
+with the same file is not.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ WAY_OUT = r"\(`headwater export`\).*\(`headwater import`\)$"
 
 
 def edited(connection: psycopg.Connection) -> None:
-    """Make it a database of the same file before it was edited."""
+    """Make it a database of the same file before an edit."""
     connection.execute("UPDATE migrations SET checksum = md5('another file')")
 
 
 def of_many_files(connection: psycopg.Connection) -> None:
-    """Make it a database of the migrations that there were before the one file."""
+    """Make it a database of the migrations before they became one file."""
     connection.execute("UPDATE migrations SET name = '0001_foundation', checksum = ''")
     connection.execute("INSERT INTO migrations (name, checksum) VALUES ('0002_attribution', '')")
 
 
 def of_an_older_ledger(connection: psycopg.Connection) -> None:
-    """Make it one from before the ledger had its last column."""
+    """Make it a database from before the ledger's last column."""
     of_many_files(connection)
     connection.execute("ALTER TABLE migrations DROP COLUMN unused_since")
 
@@ -80,7 +80,7 @@ def test_its_backup_is_refused(
     url: str, alter: Alter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    """Before anything is read of it: the new database stays empty."""
+    """It is refused before anything is read: the new database stays empty."""
     make_other(url, alter)
     backup = tmp_path / "backup.zip"
     assert main(["backup", str(backup)]) == 0

@@ -1,4 +1,4 @@
-"""The lines of an outage: few, however often something fails; the last one says how it stands."""
+"""An outage logs few lines, however often something fails. The last line matches the current state."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def test_what_works_now_and_then_is_one_outage(clock: Clock) -> None:
 
 @pytest.mark.parametrize(("pause", "figures"), [(0, (2, LONGEST_SECONDS)), (1, (1, 0.0))])
 def test_the_next_one_begins_anew(clock: Clock, pause: float, figures: tuple[int, float]) -> None:
-    """After more than the longest pause without a failure; until then it is the same one."""
+    """A new outage starts after more than the longest pause without a failure. Earlier failures belong to the
+    same outage.
+    """
     outage = OutageLog("inbox", clock)
     outage.fail(GONE)
     outage.end()
@@ -84,7 +86,7 @@ def test_errors_that_may_quote_a_row_have_no_reason(clock: Clock) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 5)), max_size=60))
 def test_the_last_line_is_never_worse_than_the_truth(steps: list[tuple[bool, float]]) -> None:
-    """What works is never said to be away, and what has failed for long is not said to be back."""
+    """The log never reports something working as unavailable, or a long failure as recovered."""
     clock = Clock()
     outage = OutageLog("inbox", clock)
     with capture_logs() as lines:

@@ -1,6 +1,6 @@
-"""Behind a policy an index is searched only by conditions that can leak nothing: comparisons of
-columns with values, or with columns of other tables. One with a function of a column in it, or with
-a subquery, is checked row by row; no statement may come to that without being seen here.
+"""With a row policy, an index is searched only by conditions that can't leak data: comparisons of columns
+with values or with other tables' columns. Conditions with a function of a column or a subquery are checked
+row by row. This test finds every statement with that problem.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from tests.support.factories import Stage
 
 PARAMETER = re.compile(r"%\((\w+)\)s")
 AGE = re.compile(r"((?:now|clock_timestamp)\(\) [-+] )(%\(\w+\)s)")
-"""The planner must know of a difference to a time that it is a duration."""
+"""The planner needs to know that a difference between times is an interval."""
 NOT_PLANNED = (
     psycopg.errors.SyntaxError,
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedFunction,
     psycopg.errors.DatatypeMismatch,
 )
-"""Parts of statements, statements on tables that are made just before or only of a cluster, and the
-few parameters whose type the planner cannot know."""
+"""Errors for parts of statements, for statements on temporary or cluster-only tables, and for a few
+parameters whose type the planner can't infer.
+"""
 FIRST_WITH_STATISTICS = 180_000
 LARGE = """
 SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', c.relname::text,
@@ -36,14 +37,14 @@ SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname'
 FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'i')
 """
-"""A million rows a page; of a table without a page the planner supposes some by itself."""
+"""A million rows per page. For a table without a page, the planner assumes some by itself."""
 COMPARISON = re.compile(r"\w+ [<>=]+ (?:ANY \()?[$\w]+")
-"""What a policy lets through; it may still be the planner's choice not to search by it."""
+"""Conditions that a policy allows. The planner may still choose not to search by them."""
 Conditions = set[str]
 
 
 def plannable() -> Iterator[tuple[str, str]]:
-    """The statements in a Space, with numbered parameters."""
+    """Yield the statements within a Space, with numbered parameters."""
     for place, sql in statements():
         if place in SPANS_SPACES or "{" in sql or "%(space_id)s" not in sql:
             continue
@@ -57,7 +58,7 @@ def plannable() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def planner(stage: Stage) -> Iterator[psycopg.Connection]:
-    """A session that takes every table for a large one, and uses indexes wherever it can."""
+    """A session whose planner treats every table as large, and uses indexes wherever it can."""
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "direct")
     stage.forwarded(stage.destination(), stage.event(contact_id))
@@ -72,13 +73,13 @@ def planner(stage: Stage) -> Iterator[psycopg.Connection]:
 
 
 def conditions(planner: psycopg.Connection, sql: str) -> tuple[Conditions, Conditions]:
-    """The conditions that indexes are searched by, and those that are checked row by row."""
+    """Return the conditions for index searches, and those that are checked row by row."""
     explain = SQL("EXPLAIN (GENERIC_PLAN, FORMAT JSON) {}").format(SQL(cast("LiteralString", sql)))
     row = planner.execute(explain, prepare=False).fetchone()
     assert row is not None
     searched: Conditions = set()
     checked: Conditions = set()
-    for statement in row[0]:  # none where a rule does nothing instead
+    for statement in row[0]:  # empty where a rule does nothing instead
         gather(statement["Plan"], searched, checked)
     return searched, checked
 
@@ -91,13 +92,15 @@ def gather(node: dict[str, Any], searched: Conditions, checked: Conditions) -> N
 
 
 def parts(condition: str) -> Conditions:
-    """A condition's parts, without the names of tables and the brackets around."""
+    """Return a condition's parts, without table names and outer parentheses."""
     plain = re.sub(r"\b\w+\.", "", condition)
     return {part.strip("()") for part in plain.split(" AND ") if part}
 
 
 def lost(planner: psycopg.Connection, sql: str) -> Conditions:
-    """The conditions that an index is searched by in an open session, and not in a confined one."""
+    """Return the conditions that an index is searched by in an unconfined session but not in a confined
+    one.
+    """
     with planner.transaction(force_rollback=True):
         searched, _ = conditions(planner, sql)
         role = fetch_role(planner).usable

@@ -1,4 +1,4 @@
-"""The oldest PostgreSQL supported, reached by URL: the same schema, the same answers."""
+"""The oldest supported PostgreSQL, reached by URL: the same schema, the same answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.pipeline import drain
 
 @pytest.fixture(scope="module")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """In place of the newest one that other tests use."""
+    """A database on the oldest version, in place of the newest one that other tests use."""
     server = Embedded(tmp_path_factory.mktemp("oldest"), OLDEST)
     url = server.start(UNSAFE, tied=True)
     migrate(url)
@@ -28,7 +28,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def connection(database_url: str) -> Iterator[psycopg.Connection]:
-    """To the old one; the others' connection is lent for the whole run."""
+    """A connection to the oldest version. The other tests' connection is shared by the whole run."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         yield connection
 

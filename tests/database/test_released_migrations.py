@@ -1,4 +1,4 @@
-"""Databases of a release hold its migrations with their checksums. So a released migration never changes."""
+"""Released migrations never change: databases store their checksums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = ROOT / MIGRATIONS
 
 
 def test_it_works() -> None:
-    """A change belongs into a new migration (CONTRIBUTING.md)."""
+    """A change belongs in a new migration (CONTRIBUTING.md)."""
     existing = dict(hash_migrations(FOLDER))
     changed = {name for name, digest in read_record(FOLDER).items() if existing.get(name) != digest}
     assert changed == set(), "released: write a new migration instead"

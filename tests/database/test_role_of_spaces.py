@@ -1,4 +1,4 @@
-"""The role of confined sessions in a PostgreSQL of one's own, whose user is no superuser."""
+"""The role of confined sessions in an operator's own PostgreSQL, whose user is not a superuser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.operations.safety.database_facts import gather_database_facts
 
 
 class Operator:
-    """Somebody's own PostgreSQL: a database whose owner is no superuser."""
+    """An operator's own PostgreSQL: a database whose owner is not a superuser."""
 
     def __init__(self, database_url: str, connection: psycopg.Connection, rights: str) -> None:
         self.name = f"own_{secrets.token_hex(4)}"
@@ -38,7 +38,7 @@ class Operator:
 
 @pytest.fixture
 def operator(database_url: str, connection: psycopg.Connection) -> Iterator[Callable[[str], Operator]]:
-    """Makes databases."""
+    """A function that creates databases."""
     made: list[Operator] = []
 
     def make(rights: str) -> Operator:
@@ -51,7 +51,7 @@ def operator(database_url: str, connection: psycopg.Connection) -> Iterator[Call
 
 
 def is_confined(url: str) -> bool:
-    """Whether an application on a database keeps Spaces apart."""
+    """Return whether an application on the database keeps Spaces apart."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("INSERT INTO spaces (name) VALUES ('a'), ('b')")
         ids = [number for (number,) in connection.execute("SELECT id FROM spaces ORDER BY id")]
@@ -69,7 +69,9 @@ def test_an_owner_who_may_make_roles(operator: Callable[[str], Operator]) -> Non
 
 
 def test_an_owner_who_may_not(operator: Callable[[str], Operator]) -> None:
-    """It works without the wall; with what the documentation has a superuser run, it has it."""
+    """The application works without row-level security. It uses row-level security once a superuser has run
+    the documented statements.
+    """
     own = operator("NOCREATEROLE")
     migrate(own.url)
     assert not is_confined(own.url)

@@ -1,4 +1,4 @@
-"""The second wall: a statement that forgets its `space_id` finds no rows of another Space."""
+"""Row-level security: a statement that forgets its `space_id` finds no rows of another Space."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Spaces = tuple[int, int]
 
 @pytest.fixture
 def spaces(connection: psycopg.Connection, make_space: Callable[..., int]) -> Spaces:
-    """Two Spaces with a company each, by the number of its Space."""
+    """Two Spaces with a company each, identified by the Space's id."""
     first, second = make_space(), make_space()
     for space_id in (first, second):
         connection.execute(
@@ -37,7 +37,7 @@ def spaces(connection: psycopg.Connection, make_space: Callable[..., int]) -> Sp
 
 
 def run(database_url: str, work: Callable[[Database], Awaitable[None]], size: int = 1) -> None:
-    """Do something with a pool, whose one connection all of it uses."""
+    """Run `work` with a pool of one connection."""
 
     async def main() -> None:
         database = Database(database_url, size)
@@ -51,7 +51,7 @@ def run(database_url: str, work: Callable[[Database], Awaitable[None]], size: in
 
 
 async def names(connection: psycopg.AsyncConnection) -> list[str]:
-    """What a statement that has forgotten the Space sees."""
+    """Return the rows that a statement without a Space condition finds."""
     return [name for (name,) in await (await connection.execute(FORGETFUL)).fetchall()]
 
 
@@ -104,7 +104,7 @@ def test_nothing_is_changed_or_made_beyond_it(
 
 
 def test_a_space_that_is_known_late(database_url: str, spaces: Spaces) -> None:
-    """As in the console, where the connection is there before the page's Space."""
+    """In the console, the connection exists before the page's Space is known."""
     first, second = spaces
 
     async def work(database: Database) -> None:
@@ -147,7 +147,7 @@ def test_nothing_leaks_from_what_fails(database_url: str, spaces: Spaces) -> Non
             with serving(second):
                 async with database.connection() as connection:
                     assert await names(connection) == [str(second)]
-        # A change of the Space that does not come to its end is made again.
+        # A change of Space that failed is repeated.
         async with database.connection() as connection:
             connection.space_role = "no_such_role"  # type: ignore[attr-defined]
         with serving(first), pytest.raises(psycopg.errors.InvalidParameterValue):
@@ -193,7 +193,7 @@ def test_every_table_has_its_policy(connection: psycopg.Connection) -> None:
 
 
 def test_without_a_usable_role_a_block_begins_outside_transactions(database_url: str) -> None:
-    """Where no session can be confined, what an export sets for its transaction is set in time."""
+    """Where sessions can't be confined, an export's transaction settings are still made in time."""
     with psycopg.connect(database_url) as connection:
         fetch_role(connection)
         with confined(connection, 1, None):
@@ -231,7 +231,7 @@ def test_a_faulty_statement_of_the_api(
     for space_id in spaces:
         assert listed(space_id) == {str(space_id)}
     take_away_second_wall(monkeypatch)
-    assert listed(spaces[0]) > {str(spaces[0])}  # so it would be with one wall
+    assert listed(spaces[0]) > {str(spaces[0])}  # the result without row-level security
 
 
 def test_a_faulty_statement_of_an_assistant(

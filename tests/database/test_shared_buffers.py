@@ -1,4 +1,4 @@
-"""The embedded server's buffers go by the memory of the machine, or of the container."""
+"""The embedded server's buffers depend on the memory of the machine or of the container."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_sixteenth_within_bounds(gigabytes: float, megabytes: int) -> None:
         ([], None),
         ([str(GIGABYTE)], GIGABYTE),
         (["max"], None),
-        ([str(1 << 62)], None),  # how the older kind says that there is none
+        ([str(1 << 62)], None),  # how cgroup v1 reports no limit
         (["max", str(GIGABYTE)], GIGABYTE),
     ],
     ids=["no container", "a limit", "no limit", "none of the older kind", "of the older kind"],

@@ -1,5 +1,5 @@
-"""Lock files of a PostgreSQL that is gone do not keep the next one from starting, whoever has the
-process id they name by now; a server that is not gone is ended first.
+"""Lock files of a dead PostgreSQL don't prevent the next start, even if another process now has their process
+id. A server that still runs is ended first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cluster that has been stopped."""
+    """The directory of a stopped server."""
     root = tmp_path_factory.mktemp("stale")
     server = Embedded(root)
     server.start(tied=True)
@@ -77,7 +77,7 @@ def test_what_a_killed_server_leaves_running_is_ended(server: Embedded, root: Pa
     url = killed.start(tied=True)
     connection = psycopg.connect(url, autocommit=True)
     backend = psutil.Process(connection.info.backend_pid)
-    backend.send_signal(signal.SIGSTOP)  # so that it cannot notice
+    backend.send_signal(signal.SIGSTOP)  # so that it can't notice
     assert killed.pid is not None
     os.kill(killed.pid, signal.SIGKILL)
     wait_until(killed.died)
@@ -91,7 +91,7 @@ def test_what_a_killed_server_leaves_running_is_ended(server: Embedded, root: Pa
 
 
 def test_a_server_of_an_earlier_version_is_ended(server: Embedded, root: Path) -> None:
-    """It holds no lock of ours."""
+    """It holds none of our locks."""
     old = Embedded(root)
     old.start(tied=True)
     (root / "postgresql.lock").unlink()

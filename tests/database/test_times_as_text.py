@@ -1,4 +1,4 @@
-"""`iso_utc`: times as text, in UTC, of whole seconds or with milliseconds, which it cuts off."""
+"""`iso_utc`: times as text, in UTC, in whole seconds or with truncated milliseconds."""
 
 from __future__ import annotations
 

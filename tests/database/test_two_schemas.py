@@ -1,4 +1,4 @@
-"""A database that another version has migrated, or is migrating while others work."""
+"""A database that another version has migrated, or is migrating while others use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTRACTING = Migration("9999_less", "-- Unused since 9.0.0: later.\nDROP TABLE 
 
 @pytest.fixture
 def url(database_url: str) -> Iterator[str]:
-    """A database of its own, as this version makes it."""
+    """A separate database of this version."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE of_two")
         own = make_conninfo(database_url, dbname="of_two")
@@ -29,7 +29,7 @@ def url(database_url: str) -> Iterator[str]:
 
 
 def migrate_with(url: str, monkeypatch: pytest.MonkeyPatch, *more: Migration) -> list[str]:
-    """Migrate as a version with more migrations would."""
+    """Migrate as a version with additional migrations would."""
     known = [*migrator.migrations(), *more]
     with monkeypatch.context() as patch:
         patch.setattr(migrator, "migrations", lambda: known)
@@ -37,7 +37,7 @@ def migrate_with(url: str, monkeypatch: pytest.MonkeyPatch, *more: Migration) ->
 
 
 def test_it_works(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This version runs on what a newer one has added to, until that one takes something away."""
+    """This version works on a newer version's schema, until a newer version removes something."""
     with psycopg.connect(url, autocommit=True) as connection:
         assert compare_schema(connection) == SchemaState((), ())
         assert migrate_with(url, monkeypatch, LATER) == [LATER.name]
@@ -61,8 +61,8 @@ def test_what_this_version_no_longer_used_may_be_taken_away(
 
 
 def test_others_get_their_turn_while_it_waits_for_a_table(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long report keeps the migration from a table. What comes after the migration for the same
-    table is not kept by it for longer than one of its waits.
+    """A long report keeps the migration waiting for a table. Later statements on the same table wait for the
+    migration no longer than one of its attempts.
     """
     monkeypatch.setattr(migrator, "LOCK_SECONDS", 0.1)
     monkeypatch.setattr(migrator, "PAUSE_SECONDS", 0.01)

@@ -1,5 +1,5 @@
-"""The code of the last release at work on the schema of today beside the code of today. If the release has
-the same migrations, both work on the schema of a version that may come after them.
+"""The last release and the current code work on the current schema at the same time. If both have the same
+migrations, they work on the schema of a possible later version.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(database_url: str, former: Path) -> Iterator[str]:
-    """A database with the schema of today, or of a later version."""
+    """A database with the current schema, or with a later version's."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE two_versions")
         own = make_conninfo(database_url, dbname="two_versions")
@@ -65,7 +65,7 @@ def url(database_url: str, former: Path) -> Iterator[str]:
 
 @dataclass
 class Former:
-    """Processes of the version before."""
+    """Processes of the previous version."""
 
     source: Path
     url: str
@@ -73,7 +73,7 @@ class Former:
 
     @contextmanager
     def run(self, *words: str) -> Iterator[None]:
-        """Run one of its commands for the length of the block."""
+        """Run one of its commands during the block."""
         variables = environment(
             PYTHONPATH=str(self.source), HEADWATER_DATABASE_URL=self.url,
             HEADWATER_DATA_DIR=str(self.folder),
@@ -100,7 +100,7 @@ def processed(stage: Stage) -> bool:
 
 
 def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
-    """Each accepts what the other one processes, and both answer every question."""
+    """Each version accepts what the other one processes, and both answer every request."""
     before = Former(former, url, tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -135,7 +135,7 @@ def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
 
 
 def assert_answers(old: httpx.Client) -> None:
-    """Whatever can be read without an id is answered."""
+    """Check that every GET endpoint without an id answers."""
     paths = old.get(f"{API}/openapi.json").json()["paths"]
     readable = [path for path, methods in paths.items() if "get" in methods and "{" not in path]
     assert len(readable) > 10

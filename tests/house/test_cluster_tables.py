@@ -1,5 +1,5 @@
-"""Tables and their changes as a cluster takes them: each has its place, what is added to one comes
-without constraints, and those whose rows PostgreSQL numbers are known to the rules of statements.
+"""Tables and their changes follow a cluster's rules: every table is classified, added columns have no
+constraints, and the statement rules know the tables whose rows PostgreSQL numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tests.support.statement_trees import of_kind
 
 
 def constrained(sql: str) -> list[str]:
-    """Return the columns that a migration adds to tables together with constraints. A column that
-    PostgreSQL computes is no constraint: a cluster adds it to the parts as it adds a default.
+    """Return the columns that a migration adds to tables together with constraints. A column that PostgreSQL
+    computes doesn't count: a cluster adds it to the shards like a default.
     """
     plain = {
         ConstrType.CONSTR_NOTNULL,
@@ -34,7 +34,7 @@ def constrained(sql: str) -> list[str]:
 
 
 def test_migrations_add_columns_without_constraints() -> None:
-    """To a table of a cluster a constraint is added by itself, and by its name."""
+    """In a cluster, a constraint is added to a table separately and by name."""
     added = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
     assert constrained(added) == []
     assert constrained(f"{added} CHECK (language <> '')") == ["language"]

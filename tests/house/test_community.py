@@ -1,4 +1,6 @@
-"""What a visitor of the repository meets: issue forms that the forge accepts, and no address in them."""
+"""Pages for visitors of the repository: the forge accepts the issue forms, and no page contains a project
+address.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def test_the_forge_accepts_a_form(path: Path) -> None:
 
 
 def test_no_address_of_the_project_is_written_out() -> None:
-    """It is in project.toml alone."""
+    """It is only in project.toml."""
     files = [path for path in FORGE.rglob("*") if path.is_file()] + [ROOT / page for page in PAGES]
     hosts = {host for path in files for host in HOSTS.findall(path.read_text())}
     assert hosts == {"127.0.0.1"}

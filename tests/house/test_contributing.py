@@ -1,4 +1,4 @@
-"""The door for contributors is open: recipes name files that are there, and few of them."""
+"""The recipes for contributors name existing files, and few of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACEHOLDER = re.compile(r"<\w+>")
 
 
 def recipes() -> dict[str, list[str]]:
-    """The files of every recipe, as they are written."""
+    """Return the files of every recipe, as written."""
     sections = re.findall(
         r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE.partition("## Recipes")[2], re.MULTILINE | re.DOTALL
     )
@@ -33,7 +33,7 @@ def recipes() -> dict[str, list[str]]:
 
 
 def exists(pattern: str) -> bool:
-    """Whether at least one file or folder is called so, whatever stands for the placeholders."""
+    """Return whether at least one file or folder matches, with any values for the placeholders."""
     matches = ROOT.glob(PLACEHOLDER.sub("*", pattern).rstrip("/"))
     return any(match.is_dir() == pattern.endswith("/") for match in matches)
 

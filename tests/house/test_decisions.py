@@ -1,4 +1,4 @@
-"""Decisions are grouped by subject, say what, why and what it costs, and have a line each in the index."""
+"""Decisions are grouped by subject, state what, why and at what cost, and have a line each in the index."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The documentation names everything there is: settings, commands, limits, statuses, packages,
-models, sources, filters, receipts.
+"""The documentation covers everything: settings, commands, limits, statuses, packages, models, sources,
+filters, receipts.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ ASSISTANTS = (DOCS / "assistants.md").read_text()
 
 
 def section(page: str, title: str) -> str:
-    """What stands under a heading, up to the next heading of any level."""
+    """Return the text under a heading, up to the next heading of any level."""
     return re.split(r"^#+ ", page.partition(f"# {title}")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def row_names(text: str) -> list[str]:
-    """The code words in the first column of tables, in order."""
+    """Return the code words in the first column of tables, in order."""
     columns = re.findall(r"^\| ([^|]*`[^|]*) \|", text, re.MULTILINE)
     return [name for column in columns for name in re.findall(r"`([^`]+)`", column)]
 
@@ -76,7 +76,7 @@ def test_every_setting() -> None:
 def commands(
     parser: argparse.ArgumentParser, name: str = "headwater"
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command that can be run, as (its words, its parser)."""
+    """Yield every command that can be run, as (its words, its parser)."""
     groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     if not groups:
         yield name, parser
@@ -120,7 +120,7 @@ def test_every_limit_and_in_one_place() -> None:
 
 
 def statuses() -> set[int]:
-    """Every error status the code names."""
+    """Return every error status in the code."""
     rooms = {"api", "endpoints", "http", "inputs", "ingest", "spaces", "events"}
     files = [*(ROOT / "src" / "headwater").rglob("*.py")]
     numbers = {

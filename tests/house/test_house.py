@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: tenants in SQL, and what may stand in the files."""
+"""House rules beyond the linters: tenants in SQL, and the contents of files."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/reclassifications.sql::spaces": "likewise where names of sources have changed",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }
-"""Statements that do not bind space_id, and why they may not."""
+"""Statements that don't bind space_id, with the reason."""
 
 
 @cache
 def tenant_tables() -> frozenset[str]:
-    """Every table whose primary key begins with space_id, and `spaces` itself."""
+    """Return every table whose primary key starts with space_id, and `spaces` itself."""
     schema = "\n".join(
         COMMENT.sub("", path.read_text())
         for path in sorted((SOURCE / "database" / "migrations").glob("*.sql"))
@@ -107,7 +107,7 @@ def tenant_tables() -> frozenset[str]:
 
 
 def statements() -> list[tuple[str, str]]:
-    """Every named statement as (`room/file.sql::name`, SQL without comments)."""
+    """Return every named statement as (`package/file.sql::name`, SQL without comments)."""
     return [
         (f"{path.relative_to(SOURCE)}::{name}", COMMENT.sub("", body))
         for path in sorted(SOURCE.rglob("*.sql"))
@@ -117,9 +117,9 @@ def statements() -> list[tuple[str, str]]:
 
 
 def unbound(sql: str) -> list[str]:
-    """The mentions of tenant tables whose space_id is not bound: as `alias.space_id =
-    %(space_id)s`, or, for a table without an alias, as a bare one; an INSERT names the column
-    and gives the parameter.
+    """Return the mentions of tenant tables whose space_id isn't bound. It is bound by `alias.space_id =
+    %(space_id)s`, by the same without an alias if the table has none, and by an INSERT with the column and
+    the parameter.
     """
     missing: list[str] = []
     spent: dict[str, int] = {}
@@ -161,8 +161,8 @@ def test_no_exception_is_left_over() -> None:
 
 
 def claims_again(sql: str) -> bool:
-    """Whether a plan may run a subquery that locks rows again for each outer row. Each run gets the next
-    rows, as those before are no longer free, so a LIMIT takes far more; ARRAY(...) runs once.
+    """Return whether a plan may run a row-locking subquery again for each outer row. Each run gets the next
+    rows, because earlier ones are locked, so a LIMIT takes far more. ARRAY(...) runs once.
     """
     locking = r"\bIN\s*\(\s*SELECT(?:(?!\bSELECT\b).)*FOR (?:NO KEY )?UPDATE"
     return re.search(locking, sql, re.DOTALL) is not None
@@ -180,7 +180,7 @@ def tracked() -> list[Path]:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if listed.returncode:  # an unpacked archive, without its history
+    if listed.returncode:  # an unpacked archive without history
         pytest.skip("not a git checkout")
     return [ROOT / name for name in listed.stdout.split("\0") if name]
 
@@ -198,7 +198,7 @@ def test_no_index_or_registry_in_any_file() -> None:
 
 
 def test_there_is_one_way_out() -> None:
-    """Only egress/ calls servers; the demo is a client of its own service."""
+    """Only egress/ calls other servers. The demo is a client of its own service."""
     client = re.compile(
         r"^\s*(?:import|from) (?:httpx2?|httpcore2?|requests|aiohttp|urllib\.request|urllib3"
         r"|http\.client|google\.auth\.transport)\b", re.MULTILINE,
@@ -250,7 +250,7 @@ GERUNDS: dict[str, str] = {
     "masking": "the trade's word for keeping values out of texts",
     "mapping": "the trade's word for which field of a body becomes which of ours",
 }
-"""Names of rooms and modules that end in -ing, each with its reason."""
+"""Names of packages and modules that end in -ing, each with its reason."""
 
 
 def test_modules_are_nouns() -> None:

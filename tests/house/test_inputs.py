@@ -1,4 +1,4 @@
-"""One way to read input: the JSON type of a value is looked at by the types of fields."""
+"""There is one way to read input: only field types check a value's JSON type."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ NOT_FIELDS: dict[str, str] = {
     "spaces/sso/": "providers' documents and tokens, refused with reasons of their own",
     "intake/webhooks/": "values of senders' bodies, as mappings find them",
 }
-"""Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""
+"""Modules or packages that refuse a value for its JSON type themselves, with the reason."""
 
 
 def type_checks(function: ast.AST) -> bool:
-    """True when a function asks for the JSON type of a value."""
+    """Return whether a function checks the JSON type of a value."""
     return any(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -55,7 +55,7 @@ def type_checks(function: ast.AST) -> bool:
 
 
 def refuses(function: ast.AST) -> bool:
-    """True when a function refuses a value: it raises something, or notes an error."""
+    """Return whether a function refuses a value by raising or recording an error."""
     return any(
         isinstance(node, ast.Raise)
         or (isinstance(node, ast.Name) and node.id == "errors")
@@ -65,7 +65,7 @@ def refuses(function: ast.AST) -> bool:
 
 
 def ladders(source: str) -> list[str]:
-    """The functions that refuse values and ask for their JSON types."""
+    """Return the functions that check JSON types and refuse values."""
     if "isinstance" not in source:
         return []
     return [
@@ -108,7 +108,9 @@ STAND_ONCE = {
     "the dates of a range": (r'name="(start|end)_date"', "http/inputs/date_range.py"),
     "the rows of a page": (r'name="per_page"', "http/inputs/pagination.py"),
 }
-"""Rules that many rooms share: what gives one away, and the module that it stands in."""
+"""Rules that several packages share: the pattern that reveals a copy, and the module that contains the
+rule.
+"""
 
 
 @pytest.mark.parametrize("rule", STAND_ONCE)

@@ -1,4 +1,6 @@
-"""Licences: REUSE.toml has that of every file, and the origin of data; what is shipped names its own."""
+"""Licences: REUSE.toml states the licence of every file and the origin of data. Shipped files state their
+own.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ SHIPPED = {
     "integrations/shopify/headwater-pixel.js": rf"^ \* SPDX-License-Identifier: {LICENCE}$",
     "src/headwater/console/static/google-tag-manager.tpl": rf"^// SPDX-License-Identifier: {LICENCE}$",
 }
-"""Where what is shipped names its licence. Tests of the archives look for the text in them."""
+"""Where shipped files state their licence. Tests of the archives look for these texts."""
 
 
 def list_paths(table: dict[str, Any]) -> list[str]:
@@ -48,7 +50,7 @@ GLOBS = [
 
 
 def find_table(name: str) -> int:
-    """The number of the last table that matches a file."""
+    """Return the number of the last table that matches a file."""
     return max(number for _, pattern, number in GLOBS if pattern.fullmatch(name))
 
 

@@ -1,4 +1,6 @@
-"""`make mutants`: which faults it draws, and that it tells a test that notices one from none."""
+"""`make mutants`: the faults that it draws, and that it distinguishes tests that detect a fault from tests
+that don't.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tests.support.campaigns import IS_LONG, campaign_size
 
 FAULTS = campaign_size("HEADWATER_DRAWN_FAULTS", 100, 400)
 SHARE = 8 if IS_LONG else 32
-"""One module in so many is tried."""
+"""One module in this many is tried."""
 MODULE = '''
 def clamp(value: int, most: int = 1 + 1) -> int:
     """A number that is not above a bound."""
@@ -44,7 +46,7 @@ def test_every_fault_of_the_source_is_a_module_that_differs_in_one_place() -> No
     sources = dict(list(read_sources().items())[::SHARE])
     drawn = draw_faults(sources, FAULTS, seed=12)
     assert drawn == draw_faults(sources, FAULTS, seed=12)
-    assert len({fault.kind for fault in drawn}) >= 4  # constants to be off by one are rare
+    assert len({fault.kind for fault in drawn}) >= 4  # off-by-one constants are rare
     sound = {path: ast.dump(ast.parse(sources[path])) for path in {fault.path for fault in drawn}}
     for fault in drawn:
         faulty = fault.written_into(sources[fault.path])
@@ -67,7 +69,7 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim: str, *, is_noticed: bool
 ) -> None:
     monkeypatch.setattr(mutants, "WORKERS", ())
-    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # or it seems to be the test that imports
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # otherwise it would count as the importing test
     package = tmp_path / "src" / "headwater" / "base"
     package.mkdir(parents=True)
     (package.parent / "__init__.py").write_text("")

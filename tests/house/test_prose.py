@@ -1,4 +1,4 @@
-"""The measure of prose finds the phrases that it looks for, and only in prose."""
+"""The prose check finds its phrases, and only in prose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLANTED = {
 
 
 def phrases(suffix: str, source: str) -> dict[str, int]:
-    """The phrases found in a file, by kind of text."""
+    """Return the number of phrases found in a file, by kind of text."""
     prose = Prose()
     for text in READERS[suffix](source):
         prose.add("file", text)

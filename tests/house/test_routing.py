@@ -1,9 +1,9 @@
-"""Rules of SQL for tables that are distributed by Space over nodes (Citus), held on every statement
-without a cluster. Each fault here was seen on one: some fail with an error, some are silent.
+"""SQL rules for tables that are distributed by Space over nodes (Citus). They are checked on every statement
+without a cluster. Each fault here occurred on a cluster: some fail with an error, some silently.
 
-    INSERT … RETURNING id            comes back node by node: receipts go to the wrong requests
+    INSERT … RETURNING id            returns ids node by node: receipts go to the wrong requests
     SELECT … FROM spaces FOR UPDATE  locks the table on every node: one Space at a time
-    nextval beside a table           is drawn on a node, from a line of numbers of its own
+    nextval together with a table    is drawn on a node, from that node's own numbers
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ LOCKS_EVERY_NODE: dict[str, str] = {
     "spaces/accounts/members.sql::lock": "members are changed rarely",
     "intake/webhooks/webhooks.sql::credentials": "so are the secrets of webhooks",
 }
-"""Statements that lock rows of a table that every node has, and why they may."""
+"""Statements that lock rows of a reference table, with the reason."""
 
 COPIED: dict[str, str] = {"privacy/erasures.sql::request_again": "once, when a backup is restored"}
-"""Statements that write rows of many Spaces out of a subquery, and why they may."""
+"""Statements that write rows of several Spaces from a subquery, with the reason."""
 
 NUMBERED = frozenset((
     "ad_names", "alert_steps", "alerts", "channels", "chart_notes", "companies", "contacts",
@@ -48,11 +48,11 @@ NUMBERED = frozenset((
     "scheduled_reports", "spend", "spend_connections", "watched_files",
     "webhook_deliveries",
 ))  # fmt: skip
-"""Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, where nobody else does."""
+"""Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, if the statement doesn't."""
 
 
 def recursion(place: str, tree: Any, _: Volatility) -> bool:
-    """1. A recursive query over many Spaces of nodes."""
+    """1. A recursive query across Spaces on several nodes."""
     return (
         place in SPANS_SPACES
         and is_of_nodes(tree)
@@ -61,18 +61,18 @@ def recursion(place: str, tree: Any, _: Volatility) -> bool:
 
 
 def is_of_nodes(tree: Any) -> bool:
-    """Return whether a statement has tables that are not on the first node alone."""
+    """Return whether a statement has tables that are not only on the first node."""
     return any(table.relname not in (*QUEUES, *FIRST_NODE) for table in tables_in(tree))
 
 
 def generic_plan(_: str, tree: Any, __: Volatility) -> bool:
-    """2. Plans made without values, where there may be nodes to choose."""
+    """2. Generic plans, where the values may decide on the node."""
     words = {word.sval.partition(".")[0] for word in of_kind(tree, ast.String)}
     return "force_generic_plan" in words and "citus" not in words
 
 
 def no_columns(place: str, tree: Any, _: Volatility) -> bool:
-    """3. A subquery without columns in a query of many nodes, or of a queue beside their tables."""
+    """3. A subquery without columns in a query across nodes, or of a queue together with their tables."""
     return any(
         place in SPANS_SPACES or (is_of_nodes(tree) and reads_queue(select))
         for select in of_kind(tree, ast.SelectStmt)
@@ -90,7 +90,7 @@ def volatile(_: str, tree: Any, volatility: Volatility) -> bool:
 
 
 def stable_of_column(_: str, tree: Any, volatility: Volatility) -> bool:
-    """5. A stable function of a column in a change: to move a moment by an interval is one."""
+    """5. A stable function of a column in a change. Adding an interval to a time is one."""
     return any(
         of_kind(node, ast.ColumnRef)
         and (is_moved(node) or (isinstance(node, ast.FuncCall) and calls(node, volatility, "s")))
@@ -111,7 +111,7 @@ def is_moved(node: Any) -> bool:
 
 
 def unsure(_: str, tree: Any, volatility: Volatility) -> bool:
-    """6. What is not immutable in CASE, COALESCE, ON CONFLICT or RETURNING of a change."""
+    """6. A function that isn't immutable in CASE, COALESCE, ON CONFLICT or RETURNING of a change."""
     return any(
         calls(write.returningClause, volatility, "sv")
         or calls(of_kind(changes(write), ast.CaseExpr, ast.CoalesceExpr), volatility, "sv")
@@ -121,7 +121,7 @@ def unsure(_: str, tree: Any, volatility: Volatility) -> bool:
 
 
 def returned_numbers(_: str, tree: Any, __: Volatility) -> bool:
-    """7. Numbers of many rows that only RETURNING tells, in no order that says whose is whose."""
+    """7. Numbers of several rows that only RETURNING reports, in no order that assigns them to rows."""
     return any(
         is_many(write) and not returned(write) & {column.name for column in write.cols or ()}
         for write in of_kind(tree, ast.InsertStmt)
@@ -135,7 +135,7 @@ def is_many(write: Any) -> bool:
 
 
 def returned(write: Any) -> set[str]:
-    """The columns that an INSERT returns as they are."""
+    """Return the columns that an INSERT returns unchanged."""
     return {
         target.val.fields[-1].sval
         for target in write.returningClause.exprs
@@ -144,7 +144,7 @@ def returned(write: Any) -> set[str]:
 
 
 def locked_everywhere(place: str, tree: Any, _: Volatility) -> bool:
-    """8. A lock of rows in a table that every node has."""
+    """8. A row lock in a reference table."""
     return place not in LOCKS_EVERY_NODE and any(
         table in REFERENCE
         for select in of_kind(tree, ast.SelectStmt)
@@ -154,7 +154,7 @@ def locked_everywhere(place: str, tree: Any, _: Volatility) -> bool:
 
 
 def drawn_on_node(_: str, tree: Any, __: Volatility) -> bool:
-    """9. A number drawn beside a table, and not for a single row that is written."""
+    """9. A number drawn together with a table, and not for a single inserted row."""
     draws = [
         call for call in of_kind(tree, ast.FuncCall)
         if call.funcname[-1].sval in {"currval", "lastval", "nextval", "setval"}
@@ -164,7 +164,7 @@ def drawn_on_node(_: str, tree: Any, __: Volatility) -> bool:
 
 
 def copied(place: str, tree: Any, _: Volatility) -> bool:
-    """10. Rows of many Spaces written out of a subquery, which is copied to every shard."""
+    """10. Rows of several Spaces inserted from a subquery, which is copied to every shard."""
     return place in SPANS_SPACES and place not in COPIED and any(
         write.relation.relname in DISTRIBUTED
         and not (write.selectStmt is not None and write.selectStmt.valuesLists)
@@ -173,7 +173,7 @@ def copied(place: str, tree: Any, _: Volatility) -> bool:
 
 
 def cut_short(_: str, tree: Any, __: Volatility) -> bool:
-    """11. An INSERT out of a lateral subquery with OFFSET or LIMIT, which only a CTE may have."""
+    """11. An INSERT from a lateral subquery with OFFSET or LIMIT, which is only allowed in a CTE."""
     return any(
         lateral.lateral and (lateral.subquery.limitOffset or lateral.subquery.limitCount)
         for write in of_kind(tree, ast.InsertStmt)
@@ -183,13 +183,13 @@ def cut_short(_: str, tree: Any, __: Volatility) -> bool:
 
 
 def compared(_: str, tree: Any, __: Volatility) -> bool:
-    """12. CASE of a value in a change: nodes get its comparisons without what is compared."""
+    """12. CASE of a value in a change: nodes receive its comparisons without the compared value."""
     cases = of_kind([changes(write) for write in writes(tree)], ast.CaseExpr)
     return any(case.arg is not None for case in cases)
 
 
 def unheard(_: str, tree: Any, __: Volatility) -> bool:
-    """13. A bound on waiting for locks that a query sets: nodes hear of what a statement sets."""
+    """13. A lock timeout set by a query: nodes only receive settings made by a statement."""
     return any(
         call.funcname[-1].sval == "set_config"
         and any(word.sval == "lock_timeout" for word in of_kind(call.args[0], ast.String))
@@ -199,7 +199,7 @@ def unheard(_: str, tree: Any, __: Volatility) -> bool:
 
 
 def numbered_on_the_way(_: str, tree: Any, __: Volatility) -> bool:
-    """14. Rows of a table written straight into one that numbers them: every shard is read."""
+    """14. Rows of a table inserted directly into one that numbers them: every shard is read."""
     return any(
         write.relation.relname in NUMBERED
         and not {column.name for column in write.cols or ()} & {"id", "number"}
@@ -211,7 +211,7 @@ def numbered_on_the_way(_: str, tree: Any, __: Volatility) -> bool:
 
 
 def looked_up_on_node(place: str, tree: Any, _: Volatility) -> bool:
-    """15. A value from a distributed table for each row of tables that every node has: Citus refuses it."""
+    """15. A value from a distributed table for each row of reference tables: Citus refuses it."""
     return place in SPANS_SPACES and any(
         tables and all(table.relname in REFERENCE for table in tables)
         for select in of_kind(tree, ast.SelectStmt)
@@ -221,7 +221,7 @@ def looked_up_on_node(place: str, tree: Any, _: Volatility) -> bool:
 
 
 def chosen_by_node(_: str, tree: Any, __: Volatility) -> bool:
-    """16. Some rows, in no order, in a change of a table that every node has: each node chooses others."""
+    """16. A change of a reference table that selects some rows without an order: each node selects others."""
     return any(
         select.limitCount is not None and not select.sortClause
         for write in writes(tree)
@@ -237,11 +237,11 @@ RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {"attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form"}
-"""Statements that are not run in a cluster, and what is in their place."""
+"""Statements that don't run in a cluster, with their replacements."""
 
 
 OF_QUEUES: dict[str, str] = {"intake/inbox/queue.sql::hop": "from Space to Space along a queue"}
-"""Parts of statements that are of the first node's queues alone, and what they do."""
+"""Parts of statements that are only about the first node's queues, with their purpose."""
 
 
 def broken(place: str, sql: str, volatility: Volatility) -> list[str]:
@@ -251,8 +251,8 @@ def broken(place: str, sql: str, volatility: Volatility) -> list[str]:
 
 @pytest.fixture(scope="module")
 def volatility(database_url: str) -> Volatility:
-    """The most volatile of each name and number of arguments, without those written in SQL, which
-    the planner looks into.
+    """The highest volatility for each name and number of arguments, without functions in SQL, which the
+    planner inlines.
     """
     with psycopg.connect(database_url) as connection:
         rows = connection.execute(
@@ -263,7 +263,7 @@ def volatility(database_url: str) -> Volatility:
 
 
 def test_it_works(volatility: Volatility) -> None:
-    """Every statement keeps every rule."""
+    """Every statement follows every rule."""
     found = {
         place: names
         for place, sql in statements()
@@ -320,7 +320,7 @@ PLANTED = {
     ),
     "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
-"""Each fault as it once stood."""
+"""Each fault as it once occurred."""
 
 
 @pytest.mark.parametrize("fault", PLANTED)
@@ -335,7 +335,7 @@ def test_every_rule_has_its_fault_planted() -> None:
 
 
 def test_what_is_no_statement_writes_nothing() -> None:
-    """A part of a statement is not parsed, and so none may hold what the rules are about."""
+    """A part of a statement isn't parsed, so it must not contain anything that the rules check."""
     parts = [
         (place, sql)
         for place, sql in statements()

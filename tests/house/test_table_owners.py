@@ -1,4 +1,4 @@
-"""Every table is written by one room, so that `which code changes this row?` has one answer."""
+"""Every table is written by one package, so that `which code changes this row?` has one answer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WRITE = re.compile(
 TRUNCATED = re.compile(r"\bTRUNCATE\s+([\w\s,.\"]+)", re.IGNORECASE)
 
 OPEN = "a table that is named elsewhere"
-"""What a statement writes whose table is filled in when it runs: nobody can tell whose it is."""
+"""The table of a statement that is filled in at run time: its owner is unknown."""
 
 SEES_EVERY_TABLE = {
     "privacy": "erasing a person redacts them in whatever room they stand",
     "operations/secrets": "a new secret key encrypts each room's secrets again, which stay the same",
 }
-"""Rooms that write the tables of others, each with its reason."""
+"""Packages that write other packages' tables, each with its reason."""
 
 
 @cache
@@ -41,8 +41,8 @@ def tables() -> frozenset[str]:
 
 
 def written(sql: str) -> set[str]:
-    """The tables that a piece of SQL writes, in whichever of its parts; OPEN where it is left open
-    which.
+    """Return the tables that any part of a piece of SQL writes, with OPEN for a table that is filled in
+    later.
     """
     names = set(WRITE.findall(sql))
     for several in TRUNCATED.findall(sql):
@@ -51,7 +51,7 @@ def written(sql: str) -> set[str]:
 
 
 def strings(text: str) -> Iterator[str]:
-    """The strings of a module that are no docstrings, values of f-strings as `{}`."""
+    """Yield the strings of a module except docstrings, with `{}` for values in f-strings."""
     tree = ast.parse(text)
     docstrings = {
         id(node.value)
@@ -68,7 +68,7 @@ def strings(text: str) -> Iterator[str]:
 
 @cache
 def writers(source: Path) -> dict[str, set[str]]:
-    """Every table that is written, and the rooms that write it."""
+    """Return every table that is written, with the packages that write it."""
     rooms: dict[str, set[str]] = {}
     for path in source.rglob("*"):
         if path.suffix == ".sql" and path.parent != MIGRATIONS:
@@ -83,7 +83,7 @@ def writers(source: Path) -> dict[str, set[str]]:
 
 
 def borrowed(path: Path, room: str) -> set[str]:
-    """The statements of other rooms that a module of a room runs, by name."""
+    """Return the names of other packages' statements that a module of a package runs."""
     text = path.read_text()
     if "queries" not in text:
         return set()
@@ -118,8 +118,8 @@ def test_every_table_is_written_by_one_room() -> None:
 
 
 def test_no_room_runs_the_statements_of_another() -> None:
-    """Else a room would write another's tables in the owner's words. A snapshot writes nothing: it
-    says how the transaction reads, which its edge decides.
+    """Otherwise a package would write another's tables with the owner's statements. A snapshot writes
+    nothing: it sets how the transaction reads, which its start decides.
     """
     names = {
         name

@@ -1,4 +1,4 @@
-"""One version in every place, a changelog that has it, and the commit of a release."""
+"""The same version everywhere, a changelog entry for it, and the commit of a release."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY = date(2026, 12, 1)
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The files that a release changes."""
+    """A copy of the files that a release changes."""
     for name in (*PLACES, CHANGELOG):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

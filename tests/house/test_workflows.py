@@ -1,5 +1,5 @@
-"""The forge's workflows: every step runs something that exists here, with the least rights, and every
-supported version is tested. `make release-check` also runs the linters of workflows.
+"""The forge's workflows: every step runs something that exists here with the least permissions, and every
+supported version is tested. `make release-check` also runs the workflow linters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRITERS = {
     "release": {"contents"},
     "site": {"pages", "id-token"},
 }
-"""The jobs of a release that may write, and what."""
+"""The jobs of a release that may write, with their permissions."""
 by_name = {"ids": lambda path: path.name}
 
 
@@ -44,7 +44,7 @@ def jobs() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def commands(job: dict[str, Any]) -> Iterator[list[str]]:
-    """The command lines of a job's steps, once for each of its matrix's words."""
+    """Yield the command lines of a job's steps, once for each word in its matrix."""
     matrix = job.get("strategy", {}).get("matrix", {})
     for step in job["steps"]:
         text = step.get("run", "").replace("\\\n", " ")
@@ -57,7 +57,7 @@ ALL = [(file, name, command) for file, name, job in jobs() for command in comman
 
 
 def test_it_works() -> None:
-    """Whatever a workflow runs is a target, with options that it has."""
+    """Every command of a workflow is a target with existing options."""
     assert len(ALL) > 20
     for file, name, words in ALL:
         assert words[0] in PROGRAMS, (file, name)
@@ -86,7 +86,7 @@ def test_every_variable_is_read_by_a_test() -> None:
 
 @pytest.mark.parametrize("path", FILES, **by_name)
 def test_actions_are_pinned_by_commit(path: Path) -> None:
-    """With the version in a comment; the same action has the same version everywhere."""
+    """The version is in a comment. The same action has the same version everywhere."""
     used = re.findall(r"uses: (.*)", path.read_text())
     assert [use for use in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
     everywhere = {use for file in FILES for use in re.findall(r"uses: (.*)", file.read_text())}

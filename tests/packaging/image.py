@@ -1,5 +1,5 @@
-"""The image, unpacked as a runtime of containers does, and containers of it under runc: as an
-account of its own, without capabilities, on a root file system that cannot be written.
+"""The image, unpacked like a container runtime does, and its containers under runc: under a separate account,
+without capabilities, on a read-only root file system.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ NAMESPACES = ("pid", "ipc", "uts", "mount")
 
 @dataclass(frozen=True)
 class Image:
-    """An image: its configuration, and the entries of its layers."""
+    """An image: its configuration, and its layers."""
 
     config: dict[str, Any]
     layers: list[bytes]
 
     def entries(self) -> list[tarfile.TarInfo]:
-        """Every entry, with its mode and its owner."""
+        """Return every entry, with its mode and owner."""
         found: list[tarfile.TarInfo] = []
         for layer in self.layers:
             with tarfile.open(fileobj=BytesIO(layer)) as tar:
@@ -55,7 +55,7 @@ class Image:
 
 
 def read_image(archive: Path) -> Image:
-    """Read an archive of an image, checking what its blobs are called."""
+    """Read an image archive and check the digests of its blobs."""
     with tarfile.open(archive) as tar:
 
         def blob(digest: str) -> bytes:
@@ -74,7 +74,7 @@ def read_image(archive: Path) -> Image:
 
 
 def system_calls(group: str) -> set[str]:
-    """The system calls of a group as systemd names it, with the groups in it."""
+    """Return the system calls in one of systemd's groups, including nested groups."""
     printed = subprocess.run(
         ["systemd-analyze", "syscall-filter", "--no-pager", group],
         capture_output=True, text=True, check=True,
@@ -85,7 +85,9 @@ def system_calls(group: str) -> set[str]:
 
 
 def filter_of(unit: Path) -> dict[str, Any]:
-    """What a unit of systemd filters, for runc: system calls, and memory both written and run."""
+    """Return a systemd unit's filters for runc: system calls, and memory that is both writable and
+    executable.
+    """
     text = unit.read_text()
     lists = re.findall(r"^SystemCallFilter=(~?)(.*)$", text, re.MULTILINE)
     allowed: set[str] = set()
@@ -113,9 +115,8 @@ def filter_of(unit: Path) -> dict[str, Any]:
 
 
 def container_spec(image: Image, root: Path, data: Path, arguments: list[str]) -> dict[str, Any]:
-    """What runc reads: `data` is mounted where the image has its volume, and nothing else can be
-    written but a temporary directory and shared memory. What the unit of systemd filters is
-    filtered here, too.
+    """Return runc's configuration. `data` is mounted at the image's volume. Only it, a temporary directory
+    and shared memory are writable. The filters of the systemd unit apply here, too.
     """
     account = int(image.config["User"].split(":")[0])
     memory = {"type": "tmpfs", "source": "tmpfs"}
@@ -155,7 +156,7 @@ class Container:
             os.chown(self.data, account, account)
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """Run the image with the words behind its own; return what writes the output."""
+        """Run the image with additional arguments, and return the process that prints the output."""
         command = [*self.image.config["Entrypoint"], *arguments]
         spec = container_spec(self.image, self.root, self.data, command)
         spec["process"]["env"] = [
@@ -182,7 +183,7 @@ class Container:
         subprocess.run([*self._runc(), "kill", self.name, number.name], check=True)
 
     def remove(self) -> None:
-        """End what is left of it."""
+        """Remove the container in any state."""
         subprocess.run([*self._runc(), "delete", "--force", self.name], capture_output=True, check=False)
 
     def _runc(self) -> list[str]:

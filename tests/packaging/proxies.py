@@ -1,5 +1,5 @@
-"""nginx and Caddy with the configurations of `deploy/`, on an address of their own, and curl, which
-knows it by the names in them.
+"""nginx and Caddy with the configurations in `deploy/`, each on its own address, and curl, which resolves
+their host names to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UPSTREAM = "127.0.0.1:8080"
 
 @dataclass(frozen=True)
 class Answer:
-    """What curl got."""
+    """The answer that curl received."""
 
     status: int
     version: str
@@ -35,21 +35,21 @@ class Answer:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy that runs."""
+    """A running proxy."""
 
     address: str
     trusted: Path
     process: subprocess.Popen[bytes]
 
     def curl(self, url: str, *options: str) -> list[str]:
-        """The command line that asks the proxy for a URL of one of its names."""
+        """Return the command line that requests a URL with one of the proxy's host names."""
         host = url.split("/")[2]
         named = [f"{host}:{port}:{self.address}" for port in (80, 443)]
         return ["curl", "--silent", "--show-error", "--http2", "--cacert", str(self.trusted),
                 "--resolve", named[0], "--resolve", named[1], *options, url]  # fmt: skip
 
     def get(self, url: str, *options: str) -> Answer:
-        """What it answers."""
+        """Request a URL and return the answer."""
         printed = "%{stderr}%{http_code} %{http_version}"
         command = self.curl(url, "--include", "--write-out", printed, *options)
         ran = subprocess.run(command, capture_output=True, text=True, check=True,
@@ -64,7 +64,7 @@ class Proxy:
 
 
 def nginx(folder: Path, address: str, upstream: str) -> list[str]:
-    """The command line of nginx, on the address."""
+    """Return nginx's command line for the address."""
     deployed = ROOT / "deploy" / "nginx"
     main = (deployed / "headwater.conf").read_text().replace(UPSTREAM, upstream)
     shop = (deployed / "shop.conf").read_text()
@@ -93,7 +93,7 @@ def nginx(folder: Path, address: str, upstream: str) -> list[str]:
 
 
 def caddy(folder: Path, address: str, upstream: str) -> list[str]:
-    """The command line of Caddy, on the address."""
+    """Return Caddy's command line for the address."""
     deployed = ROOT / "deploy" / "caddy"
 
     def bound(host: str) -> str:
@@ -112,11 +112,11 @@ PROXIES: dict[str, tuple[str, Callable[[Path, str, str], list[str]]]] = {
     "nginx": ("127.84.0.1", nginx),
     "caddy": ("127.84.0.2", caddy),
 }
-"""Program → its address, and what makes its command line."""
+"""Each program's address, and the function that returns its command line."""
 
 
 def start(name: str, folder: Path, upstream: str, *, required: bool) -> Proxy:
-    """Start a proxy; the test is skipped where there is none, unless it is `required`."""
+    """Start a proxy. Without the program, skip the test unless it is `required`."""
     if not required and (os.geteuid() or not all(map(shutil.which, (name, "curl")))):
         pytest.skip(f"needs root, {name} and curl; HEADWATER_TEST_PROXIES=required fails without")
     address, command_of = PROXIES[name]

@@ -1,4 +1,4 @@
-"""What the package index and packagers get: archives with everything, and pages whose links work there."""
+"""The files for the package index and packagers: complete archives, and pages with working links."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_names(archive: Path) -> set[str]:
 
 @pytest.mark.parametrize("package", ["headwater", "headwater_client"])
 def test_its_page_works_on_the_index(folder: Path, package: str) -> None:
-    """Authors, addresses, and no relative link; every link to a file leads to one."""
+    """Authors and project URLs are complete. No link is relative, and every link to a file leads to one."""
     metadata = read_metadata(folder / f"{package}-{__version__}-py3-none-any.whl")
     addresses = dict(line.split(", ") for line in metadata.get_all("Project-URL", []))
     assert addresses.keys() == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
@@ -62,7 +62,7 @@ def test_its_page_works_on_the_index(folder: Path, package: str) -> None:
 
 
 def test_the_source_archive_has_every_file(folder: Path) -> None:
-    """A packager runs the tests from it."""
+    """A packager can run the tests from it."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split("\0")
@@ -73,7 +73,7 @@ def test_the_source_archive_has_every_file(folder: Path) -> None:
 
 
 def test_the_client_is_built_from_its_source_archive(folder: Path, tmp_path: Path) -> None:
-    """The wheel is the same, has the licence, and works without the repository."""
+    """The wheel is identical, has the licence, and can be built without the repository."""
     archive = folder / f"headwater_client-{__version__}.tar.gz"
     assert {"LICENSE", "README.md", "project.toml", "hatch_build.py"} <= read_names(archive)
     with tarfile.open(archive) as opened:

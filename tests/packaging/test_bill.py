@@ -1,4 +1,4 @@
-"""The bill of materials names what is pinned, and what that brings along."""
+"""The bill of materials lists the pinned packages and what they bundle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCUMENT: dict[str, Any] = json.loads(BILL.read_text())
 
 
 def test_it_works() -> None:
-    """It is what `make lock` would write now."""
+    """It matches the current output of `make lock`."""
     assert BILL.read_text() == build_bill(PINS.read_text(), __version__, find_bundled())
 
 
@@ -42,7 +42,7 @@ def test_every_component_has_its_licence_and_hashes() -> None:
 
 
 def test_what_is_compiled_in_is_named() -> None:
-    """Advisories are about PostgreSQL, not about the package that brings it."""
+    """Advisories name PostgreSQL, not the package that bundles it."""
     inside = {
         part["name"]: part["cpe"] for each in DOCUMENT["components"] for part in each.get("components", ())
     }
@@ -51,7 +51,7 @@ def test_what_is_compiled_in_is_named() -> None:
 
 
 def test_the_builder_is_pinned_alike() -> None:
-    """`make check` and `make lock` run with one version of each, whatever list brought it."""
+    """`make check` and `make lock` use the same version of every tool, even if it is in both lists."""
     texts = [(ROOT / "requirements" / name).read_text() for name in ("build.txt", "dev.txt")]
     build, dev = (set(re.findall(r"^\S+==\S+", text, re.MULTILINE)) for text in texts)
     assert build - dev == set()

@@ -1,5 +1,5 @@
-"""The Helm chart, rendered by Helm itself: Kubernetes' schemas accept its objects, they fit each other, this
-version, its commands and its image, and they confine what they run.
+"""The Helm chart, rendered by Helm: its objects match Kubernetes' schemas, each other, this version, its
+commands and its image, and they confine what they run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Objects = list[dict[str, Any]]
 
 
 def find_tools(config: pytest.Config) -> ChartTools:
-    """Helm and the schemas. Where the packages cannot be installed, the test is skipped, unless
-    HEADWATER_TEST_HELM=required says that it must run.
+    """Return Helm and the schemas. Where the packages can't be installed, the test is skipped, unless
+    HEADWATER_TEST_HELM=required.
     """
     assert config.cache is not None
     try:
@@ -58,7 +58,7 @@ def objects(request: pytest.FixtureRequest, tools: ChartTools) -> Objects:
 
 
 def find_pods(objects: Objects) -> dict[str, dict[str, Any]]:
-    """The templates of pods by the name of what makes them."""
+    """Return the pod templates, by the name of the object that creates the pods."""
     pods: dict[str, dict[str, Any]] = {}
     for each in objects:
         spec = each["spec"].get("jobTemplate", each)["spec"]
@@ -73,7 +73,7 @@ def find_containers(objects: Objects) -> Iterator[dict[str, Any]]:
 
 
 def list_names(values: Mapping[str, Any], schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """The names of values below those that the schema lists."""
+    """Yield the names of values below those that the schema lists."""
     for name, value in values.items():
         described = schema.get("properties", {}).get(name, {})
         described = SCHEMA["definitions"].get(described.get("$ref", "").rpartition("/")[2], described)
@@ -139,7 +139,7 @@ def test_wrong_values_are_refused(tools: ChartTools, change: dict[str, Any], rea
 
 
 def test_every_value_is_explained_and_checked() -> None:
-    """Each is in the schema, which has no others, and each group of values begins with a comment."""
+    """Every value is in the schema and vice versa, and each group of values starts with a comment."""
     names = set(list_names(yaml.safe_load(VALUES), SCHEMA))
     properties = set(list_properties(SCHEMA)) - {"global"}
     assert names - properties <= {"settings.HEADWATER_TRUSTED_PROXIES"}
@@ -171,7 +171,7 @@ def test_pods_are_confined(objects: Objects) -> None:
 
 
 def test_postgresql_keeps_its_files_to_itself(objects: Objects) -> None:
-    """Kubernetes opens a volume's files to its group at each start, unless it is told not to."""
+    """By default, Kubernetes opens a volume's files to its group at each start."""
     for pod in find_pods(objects).values():
         security = pod["spec"]["securityContext"]
         assert ("fsGroup" in security) == (security.get("fsGroupChangePolicy") == "OnRootMismatch")
@@ -211,7 +211,7 @@ def test_the_image_is_of_this_version(tools: ChartTools) -> None:
 
 
 def test_selectors_find_pods(objects: Objects) -> None:
-    """Of this release only, even if another one is in the namespace."""
+    """They select only this release's pods, even if another release is in the namespace."""
     labels = [pod["metadata"]["labels"] for pod in find_pods(objects).values()]
     for each in objects:
         spec = each["spec"]
@@ -237,7 +237,7 @@ def test_the_backup_finds_the_volume_and_its_node(tools: ChartTools) -> None:
 
 
 def test_the_ingress_publishes_what_the_page_lists(tools: ChartTools) -> None:
-    """And neither counters nor health. The tracker has the names of its settings."""
+    """It doesn't publish metrics or health. The tracker's paths follow its settings."""
     table = PAGE[PAGE.index("| Paths | For |") :].partition("\n\n")[0]
     listed = {path.rstrip("/") or "/" for path in re.findall(r"`(/[^`]*)`", table)}
     values = copy.deepcopy(EXAMPLES["scaled"])
@@ -267,7 +267,7 @@ def test_monitors_and_policies_know_every_port(tools: ChartTools) -> None:
 
 
 def test_what_is_published(tools: ChartTools, tmp_path: Path) -> None:
-    """The same bytes twice, with the public image, the addresses and links that work elsewhere."""
+    """The archive is reproducible, with the public image, and with URLs and links that work elsewhere."""
     paths = [tmp_path / name for name in ("one.tgz", "two.tgz")]
     for path in paths:
         archive_chart(path)

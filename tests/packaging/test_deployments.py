@@ -1,5 +1,5 @@
-"""The files of `deploy/` except the chart (`test_chart.py`): they fit this version, its commands, its
-variables and its image, and confine what they run. Whether they run is for the engines that read them
+"""The files in `deploy/` except the chart (`test_chart.py`): they match this version, its commands, its
+variables and its image, and confine what they run. Whether they run is tested with the engines that read them
 (docs/install.md).
 """
 
@@ -31,7 +31,7 @@ by_name = {"ids": lambda path: path.relative_to(DEPLOY).as_posix()}
 
 
 def parse(words: list[str]) -> None:
-    """Have the command line read words; it ends the test when it does not know one."""
+    """Parse words as the command line does. An unknown word ends the test."""
     build_parser(words[0]).parse_args(words)
 
 
@@ -40,7 +40,7 @@ def services(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_it_works() -> None:
-    """There is something for every way that the documentation names, and it names each file."""
+    """There is a file for every documented way of installation, and the documentation names each file."""
     page = (ROOT / "docs" / "install.md").read_text()
     assert (len(COMPOSE), len(UNITS)) == (2, 2)
     assert "deploy/chart" in page
@@ -87,7 +87,7 @@ def test_units_start_commands_there_are(path: Path) -> None:
 
 @pytest.mark.parametrize("path", UNITS, **by_name)
 def test_systemd_finds_units_safe(path: Path, tmp_path: Path) -> None:
-    """systemd reads them without a word, but for the program, and says how exposed they are."""
+    """systemd accepts the units without warnings, except about the program, and rates their exposure."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("there is no systemd-analyze")
     unit = tmp_path / path.name

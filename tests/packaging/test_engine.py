@@ -1,5 +1,5 @@
-"""The compose file and the chart's pods as an engine starts them: podman, with a storage of its own for the
-time of the test, and podman-compose.
+"""The compose file and the chart's pods, started by an engine: podman with temporary storage, and
+podman-compose.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ START_SECONDS = 120
 
 @dataclass(frozen=True)
 class Engine:
-    """Podman, and where it keeps images and containers."""
+    """Podman, and the folder of its images and containers."""
 
     folder: Path
 
     @property
     def program(self) -> Path:
-        """What takes podman's arguments, and names that place."""
+        """The program that runs podman with this storage."""
         return self.folder / "podman"
 
     def run(self, *arguments: str) -> str:
-        """What podman prints."""
+        """Run podman and return its output."""
         return self._end(str(self.program), *arguments)
 
     def compose(self, file: Path, *arguments: str) -> str:
-        """What podman-compose prints."""
+        """Run podman-compose and return its output."""
         return self._end("podman-compose", "--podman-path", str(self.program), "-f", str(file), *arguments)
 
     def _end(self, *command: str) -> str:
@@ -85,7 +85,7 @@ def test_the_image_has_its_name(engine: Engine) -> None:
 
 
 def test_it_works(engine: Engine, tmp_path: Path) -> None:
-    """It is ready, takes an event, and has it still when its containers were made anew."""
+    """It becomes ready, accepts an event, and still has it after its containers were recreated."""
     file, port = tmp_path / "hw" / "compose.yaml", 8459
     file.parent.mkdir()
     text = COMPOSE.read_text()
@@ -105,7 +105,7 @@ def test_it_works(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_the_pods_of_the_chart_work(engine: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The one of `single` takes an event, and that of the backup writes one to the other volume."""
+    """The pod of `single` accepts an event, and the backup pod writes one to the other volume."""
     rendered = find_tools(request.config).render(CHART, EXAMPLES["single"])
     objects = {each["kind"]: each for each in rendered}
     port = 8460
@@ -129,7 +129,9 @@ def test_the_pods_of_the_chart_work(engine: Engine, tmp_path: Path, request: pyt
 
 
 def make_pod(template: dict[str, Any], name: str) -> dict[str, Any]:
-    """The pod of a template, without probes: podman runs these with programs that the image does not have."""
+    """Return a template's pod without probes: podman runs probes with programs that the image doesn't
+    have.
+    """
     pod = template | {"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"] | {"name": name}}
     for container in pod["spec"]["containers"]:
         for field in ("startupProbe", "readinessProbe", "livenessProbe", "lifecycle"):

@@ -1,5 +1,5 @@
-"""What only an extra installs is imported by the modules that it is for, and by nothing at the
-start: the image is built without extras.
+"""The packages of an extra are imported only by the modules that need them, and never at the start: the image
+is built without extras.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tests.support.sizes import ROOT
 SOURCE = ROOT / "src" / "headwater"
 EXTRAS = ("arro3", "opentelemetry.exporter", "opentelemetry.sdk")
 OF_AN_EXTRA = {"base/telemetry/exporters.py", "base/telemetry/metrics_data.py"}
-"""Modules that are imported late themselves."""
+"""Modules that are themselves imported late."""
 
 
 def imported(module: ast.Module) -> Iterator[str]:
-    """The modules that one imports as soon as it is imported itself."""
+    """Yield the modules that a module imports when it is imported."""
     for node in module.body:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

@@ -1,4 +1,4 @@
-"""The repository that Google's Community Template Gallery reads: its files, and the template's versions."""
+"""The repository for Google's Community Template Gallery: its files, and the template's versions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(clone: Path, notes: str) -> str:
 
 
 def agree(clone: Path) -> None:
-    """Do as Tag Manager's export does."""
+    """Accept the terms as Tag Manager's export does."""
     template = clone / "template.tpl"
     template.write_text(TERMS + template.read_text())
 
@@ -53,7 +53,7 @@ def read_versions(clone: Path) -> list[dict[str, str]]:
 
 
 def test_it_works(clone: Path) -> None:
-    """Each run prints the publisher's next step, and the last writes the version."""
+    """Each run prints the publisher's next step, and the last run writes the version."""
     assert "terms of service" in write(clone, "First: all of it")
     agree(clone)
     assert "Commit template.tpl" in write(clone, "First: all of it")
@@ -74,7 +74,7 @@ def test_a_later_template_gets_a_version_before_the_former_ones(clone: Path) -> 
     agree(clone)
     (clone / "template.tpl").write_text((clone / "template.tpl").read_text() + "\n")
     first = commit(clone)
-    write(clone, "Not yet")  # sets the template back to ours, which is a change
+    write(clone, "Not yet")  # resets the template to ours, which is a change
     second = commit(clone)
     write(clone, "Second")
     commit(clone)

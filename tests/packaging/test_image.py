@@ -1,5 +1,5 @@
-"""The image: the same bytes twice, small, without a shell, and a service that runs as an account of
-its own on a root file system that cannot be written.
+"""The image: reproducible, small, without a shell, and with a service that runs under a separate account on a
+read-only root file system.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def container(image: Image, tmp_path: Path) -> Container:
 
 
 def test_it_works(container: Container) -> None:
-    """It serves, is healthy, takes an event, stops in order on SIGTERM, and starts again on what it
-    kept.
-    """
+    """It serves, is healthy, accepts an event, stops in order on SIGTERM, and starts again with its data."""
     keys: list[str] = []
     for _ in range(2):
         serving = container.start("serve", "--port", "8457")
@@ -76,7 +74,7 @@ def test_it_works(container: Container) -> None:
 
 
 def test_a_volume_of_a_group(container: Container) -> None:
-    """As Kubernetes mounts it: the volume is root's and the group's, Headwater's folder below."""
+    """In Kubernetes, the volume belongs to root and the group, with Headwater's folder inside."""
     os.chown(container.data, 0, 10001)
     container.data.chmod(0o2775)
     for _ in range(2):
@@ -99,7 +97,7 @@ def make_key(container: Container) -> str:
 
 
 def check_bounds(container: Container) -> None:
-    """It is nobody in particular, writes nowhere but where it should, and runs no commands."""
+    """Check that it has no privileges, writes only to its own folders, and runs no commands."""
     look = "import os; print(os.getuid(), open('/proc/self/status').read())"
     status = container.execute("/usr/bin/python3.11", "-Ic", look).stdout
     assert status.startswith("10001 ")
@@ -127,7 +125,7 @@ def test_it_is_small_and_has_no_shell(image: Image) -> None:
         for entry in entries
         if entry.mode & 0o111 and Path(entry.name).parts[-2:-1] == ("bin",) and not entry.isdir()
     }
-    assert programs.keys() & SHELLS == {"sh"}  # which is none: see check_bounds
+    assert programs.keys() & SHELLS == {"sh"}  # not a shell: see check_bounds
     assert [entry.name for entry in entries if entry.mode & 0o6000] == []
     theirs = [entry.name for entry in entries if (entry.uid, entry.gid) != (0, 0)]
     assert theirs == ["data"]
@@ -135,7 +133,9 @@ def test_it_is_small_and_has_no_shell(image: Image) -> None:
 
 
 def test_its_contents_are_listed(archive: Path, image: Image) -> None:
-    """Beside the image for people, and in it where scanners look: what is there and no more."""
+    """The list next to the image, for people, and the list inside it, for scanners, match the contents
+    exactly.
+    """
     lines = archive.with_suffix(".contents.txt").read_text().splitlines()
     listed = {(kind, name) for kind, name, *_ in map(str.split, lines)}
     names = {entry.name for entry in image.entries()}

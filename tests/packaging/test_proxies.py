@@ -1,4 +1,4 @@
-"""Behind nginx and Caddy as `deploy/` and docs/install.md set them up."""
+"""Headwater behind nginx and Caddy as set up by `deploy/` and docs/install.md."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADDRESS = f"https://{NAME}"
 
 @pytest.fixture(scope="module")
 def upstream(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Headwater as the pages say: it knows its address, and believes the proxy."""
+    """Headwater with the documented settings: it knows its address and trusts the proxy."""
     settings = Settings(
         rate_limit_factor=1000, base_url=ADDRESS, data_dir=tmp_path_factory.mktemp("behind"),
         trusted_proxies=(ip_network("127.0.0.1"),),
@@ -70,7 +70,7 @@ def assistant(upstream: str, connection: psycopg.Connection, stage: Stage) -> It
 
 
 def test_it_works(proxy: Proxy) -> None:
-    """Over TLS and HTTP/2, and nothing without."""
+    """It answers over TLS and HTTP/2, and refuses plain HTTP."""
     answer = proxy.get(f"{ADDRESS}/docs")
     assert (answer.status, answer.version) == (200, "2")
     assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
@@ -103,7 +103,7 @@ def test_programs_without_tls_notice(proxy: Proxy, path: str, method: str) -> No
     "cipher", ["AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES256-SHA", "AES128-SHA"]
 )
 def test_weak_ciphers_are_refused(proxy: Proxy, cipher: str) -> None:
-    """Without forward secrecy, or not authenticated."""
+    """Ciphers without forward secrecy, or unauthenticated ones."""
     options = ("--tls-max", "1.2", "--ciphers", f"{cipher}:@SECLEVEL=0", "--output", "/dev/null")
     asked = subprocess.run(proxy.curl(f"{ADDRESS}/docs", *options), capture_output=True, check=False)
     assert asked.returncode == 35, asked.stderr
@@ -125,7 +125,7 @@ def test_what_is_nobodys_business(proxy: Proxy, path: str) -> None:
      ("/.well-known/oauth-authorization-server", 200), ("/webhooks/x", 405)],
 )  # fmt: skip
 def test_what_is_published(proxy: Proxy, path: str, status: int) -> None:
-    """Headwater answers, and not the proxy."""
+    """Headwater answers, not the proxy."""
     answer = proxy.get(f"{ADDRESS}{path}")
     assert answer.status == status, answer
     assert status < 400 or "message" in json.loads(answer.body)
@@ -141,7 +141,7 @@ def test_the_way_to_a_token_is_published(proxy: Proxy) -> None:
 
 
 def test_bodies_pass(proxy: Proxy, tmp_path: Path, stage: Stage) -> None:
-    """Up to Headwater's own bound. The key is valid, so that Headwater answers after the whole
+    """Bodies up to Headwater's own limit pass. The key is valid, so that Headwater answers after the whole
     body: Caddy may drop an answer that overtakes the body.
     """
     file = tmp_path / "body"
@@ -158,7 +158,7 @@ def test_bodies_pass(proxy: Proxy, tmp_path: Path, stage: Stage) -> None:
 def test_the_tracker_under_the_shops_own_domain(
     proxy: Proxy, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cookie is the shop's, and the address the visitor's, whatever a header says."""
+    """The cookie belongs to the shop, and the address is the visitor's, regardless of headers."""
     addresses: list[str | None] = []
 
     def noted(*arguments: Any) -> str | None:
@@ -195,7 +195,7 @@ def test_assistants_find_their_way(proxy: Proxy, assistant: Assistant) -> None:
 def test_an_answer_that_streams(
     proxy: Proxy, assistant: Assistant, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The beginning arrives while the tool still works, and the answer after it."""
+    """The beginning arrives while the tool still works, and the result afterwards."""
     monkeypatch.setattr(streaming, "_SSE_PING_INTERVAL", 0.1)
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "list_companies", "arguments": {},

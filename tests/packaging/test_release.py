@@ -1,4 +1,4 @@
-"""What a release publishes: built by one script, checked step by step, and the commands that upload it."""
+"""A release's files and commands: built by one script, checked step by step, and the upload commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_image(folder: Path, architecture: str) -> tuple[Path, str]:
 
 @pytest.fixture
 def images(tmp_path: Path) -> dict[str, str]:
-    """The digests of two images by their architecture."""
+    """The digests of two images, by architecture."""
     return {name: make_image(tmp_path, name)[1] for name in ("amd64", "arm64")}
 
 
@@ -38,7 +38,7 @@ def read_json(tar: tarfile.TarFile, name: str) -> Any:
 
 
 def test_it_works(images: dict[str, str], tmp_path: Path) -> None:
-    """One name for the image of both architectures, with everything that each has."""
+    """One name refers to the images of both architectures, with all their contents."""
     joined = tmp_path / "joined.oci.tar"
     digest = join_archives(joined, sorted(tmp_path.glob("*-*.oci.tar")))
     with tarfile.open(joined) as tar:

@@ -1,6 +1,4 @@
-"""The units as systemd runs them, on a machine made for the moment: namespaces, and a systemd that
-is the first process in them.
-"""
+"""The systemd units, run on a temporary machine: namespaces, with systemd as the first process in them."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ SECONDS = 300
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What /opt/headwater has: the wheel, and Debian's Python, which every account may run."""
+    """The contents of /opt/headwater: the wheel, and Debian's Python, which every account may run."""
     folder = tmp_path_factory.mktemp("opt")
     build(copy_sources(folder / "source", 0o644, 1e9), folder / "built")
     made = folder / "programs"
@@ -41,7 +39,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """What came of starting, backing up, reloading and stopping."""
+    """The results of starting, backing up, reloading and stopping."""
     folder = tmp_path_factory.mktemp("machine")
     output = folder / "printed"
     command = ["unshare", *NAMESPACES, str(BOOT), str(folder), str(programs), str(UNITS)]
@@ -55,12 +53,12 @@ def printed(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         wait_until(is_over, SECONDS, "the end of try_units.sh")
         yield output.read_text().splitlines()
     finally:
-        machine.kill()  # and, by --kill-child, all that systemd has started
+        machine.kill()  # and, by --kill-child, everything that systemd has started
         machine.wait()
 
 
 def test_it_works(printed: list[str]) -> None:
-    """It starts, goes on through a reload, and stops in order."""
+    """It starts, keeps running through a reload, and stops in order."""
     assert {"started 200", "reloaded 200", "Result=success", "NRestarts=0"} <= {*printed}, printed
 
 
@@ -69,6 +67,6 @@ def test_it_is_confined(printed: list[str]) -> None:
 
 
 def test_it_is_backed_up_and_keeps_the_journal_of_erasures(printed: list[str]) -> None:
-    """Beside the backups, where a restore finds it: that is written by the service, not by them."""
+    """The journal is next to the backups, where a restore finds it. The service writes it, not the backup."""
     assert {"backup 1", "journal headwater"} <= {*printed}, printed
     assert [line for line in printed if "Read-only file system" in line] == []

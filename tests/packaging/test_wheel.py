@@ -1,6 +1,4 @@
-"""The wheel is the product: it holds everything, is the same whoever builds it, and runs outside
-the repository.
-"""
+"""The wheel is the product: it is complete, reproducible by anyone, and runs outside the repository."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: list[str], folder: Path, **variables: str) -> subprocess.Popen[str]:
-    """Start a program in an empty folder, with no more of this environment than a login has."""
+    """Start a program in an empty folder, with only the environment variables of a login."""
     kept = environment(**variables)
     bare = {name: kept[name] for name in ("PATH", "HOME", *variables) if name in kept}
     return subprocess.Popen(
@@ -43,7 +41,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Popen[
 
 
 def output(command: list[str], folder: Path, **variables: str) -> str:
-    """What a program prints, which has to end well."""
+    """Run a program to its successful end and return its output."""
     process = run(command, folder, **variables)
     printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
@@ -58,7 +56,7 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 
 def send_purchase(base_url: str, key: str) -> int:
-    """The status that an event is answered with."""
+    """Send an event and return the status of the answer."""
     return httpx.post(
         f"{base_url}/public-api/v1/events/track",
         headers={"Authorization": f"Bearer {key}"},
@@ -68,8 +66,8 @@ def send_purchase(base_url: str, key: str) -> int:
 
 
 def test_it_works(wheel: Path, tmp_path: Path) -> None:
-    """The files of the wheel, in front of this environment's dependencies, serve and take an
-    event, from a folder that has nothing.
+    """The wheel's files, with this environment's dependencies, serve and accept an event from an empty
+    folder.
     """
     code, empty = tmp_path / "code", tmp_path / "empty"
     empty.mkdir()
@@ -106,7 +104,7 @@ def test_it_holds_every_file(wheel: Path) -> None:
 
 
 def test_two_builds_are_identical(wheel: Path, tmp_path: Path) -> None:
-    """Other modes, times and folders make no other bytes; the source archive is the same, too."""
+    """Other modes, times and folders don't change the bytes. The source archive is identical, too."""
     again = tmp_path / "again"
     build(copy_sources(tmp_path / "source", 0o644, time.time()), again)
     names = [WHEEL, f"headwater-{__version__}.tar.gz"]
@@ -127,7 +125,7 @@ def test_its_metadata(wheel: Path) -> None:
 
 
 def fresh(folder: Path, wheel: Path) -> Path:
-    """The programs of a new environment with the wheel and the pinned versions of what it needs."""
+    """Return the programs of a new environment with the wheel and the pinned versions of its dependencies."""
     uv("venv", "--python", sys.executable, str(folder))
     uv("pip", "install", "--python", str(folder / "bin" / "python"), str(wheel),
        "--constraint", str(ROOT / "requirements" / "base.txt"))  # fmt: skip
@@ -136,7 +134,7 @@ def fresh(folder: Path, wheel: Path) -> Path:
 
 @from_the_index
 def test_a_fresh_environment_demonstrates(wheel: Path, tmp_path: Path) -> None:
-    """From the wheel to the first acknowledged event; the seconds are printed (`-s`)."""
+    """From the wheel to the first acknowledged event. The seconds are printed (`-s`)."""
     began, empty = time.monotonic(), tmp_path / "empty"
     empty.mkdir()
     programs = fresh(tmp_path / "environment", wheel)
@@ -167,7 +165,7 @@ def test_a_fresh_environment_demonstrates(wheel: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 def test_there_are_wheels(python: str, platform: str) -> None:
-    """Every pinned dependency has a wheel, those of extras included; rjsmin for macOS is a source
+    """Every pinned dependency has a wheel, including those of extras. On macOS, rjsmin is a source package
     that needs no compiler.
     """
     uv("pip", "compile", "--python-version", python, "--python-platform", platform,

@@ -1,4 +1,4 @@
-"""Building the wheel, and environments made of it alone."""
+"""Build the wheel, and environments that contain only it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES = (
     "src", "requirements", "sdks", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml",
     "project.toml",
 )  # fmt: skip
-"""What a build reads."""
+"""The files that a build reads."""
 
 from_the_index = pytest.mark.skipif(
     os.environ.get("HEADWATER_TEST_INSTALL") != "required",
@@ -35,13 +35,13 @@ def uv(*arguments: str, **variables: str) -> None:
 
 
 def build(source: Path, folder: Path) -> None:
-    """Build the wheel and the source archive of a tree into `folder`, with what is here."""
+    """Build a tree's wheel and source archive into `folder`, offline."""
     uv("build", "--sdist", "--wheel", "--no-build-isolation", "--offline",
        "--out-dir", str(folder), str(source))  # fmt: skip
 
 
 def copy_sources(target: Path, mode: int, seconds: float) -> Path:
-    """A copy of what a build reads, every file with a mode and a time of its own."""
+    """Copy the files that a build reads, and give every file this mode and time."""
     target.mkdir()
     for name in SOURCES:
         if (ROOT / name).is_dir():
