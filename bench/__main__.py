@@ -1,6 +1,6 @@
-"""`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(see PARTS) run only those. `reports listing exports --events 10000000 --data DIRECTORY` measures these parts
-at another size, and uses the Space of that size that an earlier run has left there.
+"""`make bench`: prints the whole table. `--quick` skips the largest size. With names of parts (see PARTS),
+only those run. `reports listing exports --events 10000000 --data DIRECTORY` measures these parts at another
+size, and reuses the Space of that size from an earlier run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ IDLE_SECONDS = 8
 
 
 def say(*cells: object) -> None:
-    """One line of the table; a line of a single cell is a heading."""
+    """Print a line of the table. A single cell is a heading."""
     if len(cells) == 1:
         print(f"\n{cells[0]}", flush=True)
     else:
@@ -62,7 +62,7 @@ def say(*cells: object) -> None:
 
 
 def measure_start(stage: Stage) -> None:
-    """Start-up with existing data, and what every process holds when idle."""
+    """Measure start-up with existing data, and the memory of every idle process."""
     say(f"{STARTS} starts with existing data, and memory when idle (PSS)")
     times: list[float] = []
     for _ in range(STARTS):

@@ -1,4 +1,4 @@
-"""Tools of assistants over HTTP, beside the same questions put to the API."""
+"""Assistants' tools over HTTP, compared with the same queries to the API."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _call(space_id: int, tool: str, arguments: dict[str, object], token: str) ->
 
 
 def _timed(port: int, request: Request) -> list[float]:
-    """Seconds of each of many, one after another, after some that are not counted."""
+    """Return the seconds of each of many sequential requests, without the first ones."""
     client = http.client.HTTPConnection("127.0.0.1", port)
     taken: list[float] = []
     for _ in range(REPEATS + 20):
@@ -97,7 +97,7 @@ def _token(url: str, space_id: int) -> str:
 
 
 def _known(url: str, space_id: int) -> tuple[str, str, int]:
-    """The Space's last ninety days and an event."""
+    """Return the Space's last ninety days and an event."""
     form = "YYYY-MM-DD HH24:MI:SS"
     with psycopg.connect(url) as connection:
         return connection.execute(

@@ -1,5 +1,5 @@
-"""The segments of a large Space, as after a rebuild, read in the order of contacts: neighbours in the index.
-That takes a third of the time of reading one day after the other.
+"""The segments of a large Space, built as by a rebuild but read in the order of contacts, which are
+neighbours in the index. This takes a third of the time of reading day by day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.database.queries import fetch_row
 
 CONTACTS_AT_ONCE = 50_000
 EXPECTED_SHARE = 0.9
-"""Of a segment's room: days differ."""
+"""The expected share of a segment's capacity, because days differ."""
 BETWEEN = SQL("e.contact_id >= %(first)s AND e.contact_id < %(after)s")
 BOUNDS = """
 SELECT min(e.contact_id), max(e.contact_id) + 1, count(*) FROM events e WHERE e.space_id = %(space_id)s
@@ -35,7 +35,7 @@ SELECT s.space_id, s.day, count(*) FROM path_segments s WHERE s.space_id = %(spa
 
 
 def build_by_contact(url: str, space_id: int, days: int) -> None:
-    """Build the segments of a Space that has none. Its events are spread evenly over contacts and days."""
+    """Build the segments of a Space without segments. Its events are spread evenly over contacts and days."""
     with psycopg.connect(url, autocommit=True, options="-c work_mem=128MB") as connection:
         values = {"space_id": space_id}
         connection.execute(segment_queries["delete_pending"], values)

@@ -1,8 +1,8 @@
-"""A cluster beside a single PostgreSQL: ingest over many Spaces, and the pipeline by one worker and
-by three, in turn. HEADWATER_BENCH_CLUSTER_URL names the first node of a cluster (Citus), in a
-database that is used for nothing else; what is measured stays in it.
+"""A cluster compared with a single PostgreSQL: ingest over many Spaces, and the pipeline with one worker and
+with three, in alternation. HEADWATER_BENCH_CLUSTER_URL names the first node of a cluster (Citus), and a
+database for this purpose only, because the measured rows stay in it.
 
-CPU time is that of the servers of this machine: of nodes on others none is seen.
+CPU time includes only the servers on this machine, not nodes on others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SPACES = 100
 CONNECTIONS = 64
 SECONDS = 2.0
 TURNS = 4
-"""Of ingest in a round."""
+"""Ingest turns in a round."""
 QUEUES = ((20, 1_000, "1,000 of a Space"), (400, 1, "one of a Space"))
 """Numbers of Spaces, and of waiting rows in each."""
 WORKERS = (1, 3)
@@ -72,7 +72,7 @@ class ClusterStage(Stage):
 
 
 class Run(NamedTuple):
-    """What was done, how long it took, and the CPU time of each part in seconds."""
+    """The number of events, the time taken, and the CPU time of each part in seconds."""
 
     events: int
     seconds: float
@@ -82,7 +82,7 @@ class Run(NamedTuple):
         return self.events / self.seconds
 
     def cost(self) -> float:
-        """CPU time of all parts, in milliseconds for an event."""
+        """CPU time of all parts, in milliseconds per event."""
         return 1_000 * sum(self.cpu.values()) / self.events
 
 
@@ -108,7 +108,9 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
 
 
 def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int) -> None:
-    """Print what runs in turn took, in the middle of all rounds, as shares of the first's."""
+    """Run the alternatives in turn, and print their medians over all rounds, with shares of the first
+    one's.
+    """
     made: dict[str, list[Run]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -134,7 +136,7 @@ def _middle(figures: Iterator[float]) -> float:
 
 
 def _measure_ingest(say: Callable[..., None], pair: dict[str, Stage], turns: int) -> None:
-    """Both services run, and are busy in turn, so that neighbors on the machine disturb both."""
+    """Measure both services in turn while both run, so that other load on the machine affects both."""
     runs: dict[str, Callable[[], Run]] = {}
     for name, stage in pair.items():
         stage.start()
@@ -171,7 +173,7 @@ def _process(stage: Stage, spaces: int, rows: Sequence[tuple[str, object]], work
 
 
 def _run_workers(url: str, count: int) -> tuple[float, float]:
-    """Seconds until nothing waits, and CPU seconds of the workers."""
+    """Return the seconds until nothing waits, and the workers' CPU seconds."""
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe() for _ in range(count)]
     processes = [context.Process(target=_work, args=(url, theirs)) for _, theirs in pipes]
@@ -190,9 +192,7 @@ def _run_workers(url: str, count: int) -> tuple[float, float]:
 
 
 def _work(url: str, pipe: object) -> None:
-    """Run a worker that has the pipeline's duty alone, from the moment at which all may begin until
-    nothing waits.
-    """
+    """Run a worker with only the pipeline's job, from the common start until nothing waits."""
     stop, began = threading.Event(), list[float]()
 
     def begin(connection: psycopg.Connection) -> list[int]:
@@ -217,7 +217,7 @@ def _do_nothing(_: psycopg.Connection, __: int) -> bool:
 
 
 def _cpu(url: str) -> dict[str, float]:
-    """CPU seconds of the servers of a database so far."""
+    """Return the CPU seconds of a database's servers so far."""
     with psycopg.connect(url) as connection:
         query = "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
         (in_cluster,) = connection.execute(query).fetchone()
@@ -231,7 +231,7 @@ def _cpu(url: str) -> dict[str, float]:
 
 
 def _tree_cpu(top: psutil.Process) -> float:
-    """CPU seconds of a process and its children, with those that ended."""
+    """Return the CPU seconds of a process and its children, including ended ones."""
     seconds = sum(top.cpu_times()[:4])
     for process in top.children():
         with suppress(psutil.Error):

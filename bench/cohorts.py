@@ -1,4 +1,4 @@
-"""GET /reports/cohorts over HTTP: 24 months of customers of a Space of a million events, beside a
+"""GET /reports/cohorts over HTTP: 24 months of customers of a Space with a million events, compared with a
 report of the same paths.
 """
 
@@ -19,7 +19,7 @@ from bench.reports import FORGETFUL, REPEATS, build_segments, note_pending
 from bench.stage import Stage
 
 DAYS = 720
-"""Of the events: 24 months."""
+"""The days over which the events are spread: 24 months."""
 PLAIN = "reports"
 QUESTIONS: tuple[tuple[str, str, dict[str, str | Sequence[str]]], ...] = (
     ("linear by source", PLAIN, {"measures[]": ("credited_revenue", "credited_events")}),
@@ -68,7 +68,7 @@ def _measure(stage: Stage, say: Callable[..., None], key: str) -> None:
 def _ask(
     client: http.client.HTTPConnection, key: str, end: str, more: dict[str, str | Sequence[str]]
 ) -> tuple[float, bytes]:
-    today = date.today()  # noqa: DTZ011 - the Space is of no zone
+    today = date.today()  # noqa: DTZ011 - the Space has no time zone
     first = today - timedelta(days=DAYS)
     dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
     asked = {**dates, "attribution_model": "linear", "attribution_window": "90", **more}

@@ -1,5 +1,5 @@
-"""The credit of three models by source in DuckDB, as somebody would ask who has copied the tables
-there. Its figures are doubles; ours are exact.
+"""The credit of three models by source in DuckDB, with queries that a user could write over a copy of the
+tables. DuckDB's figures are doubles, ours are exact.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _QUERIES = {"last_touch": LAST, "linear": LINEAR, "u_shaped": PATHS}
 
 
 def query(model: str, days: int) -> str:
-    """Return the query of a model's credited revenue by source, in a window of days; 0 is all."""
+    """Return the query for a model's credited revenue by source, within a window in days. 0 is unlimited."""
     window = f"t.occurred_at >= e.event_time - INTERVAL {days} DAY" if days else "true"
     return _QUERIES[model].format(window=window)
 
 
 def check(answer: dict[str, Any], rows: list[tuple[int, float]]) -> None:
-    """Raise AssertionError when our answer is not DuckDB's, but for rounding."""
+    """Raise AssertionError when our answer differs from DuckDB's by more than rounding."""
     theirs = {SOURCES[source_id - 1]: amount for source_id, amount in rows}
     source, revenue = (answer["columns"].index(name) for name in ("source", "credited_revenue"))
     ours = {row[source]: float(row[revenue]) for row in answer["rows"]}

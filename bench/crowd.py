@@ -1,5 +1,5 @@
-"""Many small Spaces beside a huge one: how soon events of the small ones are stored while the huge
-one's queue is worked off, by one worker and by two.
+"""Many small Spaces next to a huge one: the delay until the small ones' events are stored while the huge
+one's queue is processed, with one worker and with two.
 
 A million events, half of them in the huge Space, take longer than an ordinary run:
 
@@ -21,13 +21,13 @@ from bench.stage import Stage
 SMALL_SPACES = 10_000
 HUGE_ROWS = 500_000
 RATE = float(os.environ.get("HEADWATER_BENCH_CROWD_RATE", "200"))
-"""Requests a second, each of the next small Space."""
+"""Requests a second, to the small Spaces in turn."""
 EVENTS = int(os.environ.get("HEADWATER_BENCH_CROWD_EVENTS", "1"))
-"""Of each request."""
+"""Events per request."""
 SECONDS = float(os.environ.get("HEADWATER_BENCH_CROWD_SECONDS", "60"))
 WORKERS = [int(word) for word in os.environ.get("HEADWATER_BENCH_CROWD_WORKERS", "1 2").split()]
 SAMPLERS = 8
-"""Small Spaces that are looked at, at a time."""
+"""The number of small Spaces that are sampled at the same time."""
 
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:

@@ -1,5 +1,5 @@
-"""An export of every contact while some of them are erased, one after the other: how long it takes,
-and how long an erasure waits for it.
+"""An export of every contact while contacts are erased one by one: its duration, and how long an erasure
+waits for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEFT = "SELECT count(*) FROM erasures WHERE space_id = %(space_id)s AND erased_a
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
-    """Print the part of the table on exports under erasures."""
+    """Print the part of the table on exports during erasures."""
     for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         client = http.client.HTTPConnection("127.0.0.1", stage.port)
         people = People(client, key, 10_000_000_000 * space_id, size, datetime.now(UTC))
@@ -49,7 +49,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 def _run(
     stage: Stage, space_id: int, people: People, rate: float, first: int
 ) -> tuple[float, int, float, float]:
-    """Seconds of the export; the number of erasures, and the seconds that they waited."""
+    """Return the export's seconds, the number of erasures, and the seconds they waited."""
     ended = threading.Event()
     with psycopg.connect(stage.url, autocommit=True) as connection:
         since = connection.execute("SELECT clock_timestamp()").fetchone()
@@ -70,7 +70,7 @@ def _run(
 
 
 def _erase(stage: Stage, people: People, rate: float, first: int, ended: threading.Event) -> None:
-    """Request erasures, evenly, of one contact after the other."""
+    """Request erasures of one contact after another, at an even rate."""
     with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
         contact_id = people.base + first
         while rate and not ended.wait(1 / rate):
@@ -79,7 +79,7 @@ def _erase(stage: Stage, people: People, rate: float, first: int, ended: threadi
 
 
 def _export(stage: Stage, key: str) -> float:
-    """Seconds from the request to the file."""
+    """Return the seconds from the request to the file."""
     with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
         started = time.perf_counter()
         asked = _send(client, key, "POST", "/contacts/exports", {"whole_range": True})

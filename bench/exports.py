@@ -1,4 +1,4 @@
-"""Exports of a day, plain and credited, beside a plain COPY of its events; and their memory."""
+"""Exports of a day, plain and credited, compared with a plain COPY of its events, and their memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 
 
 def measure_one_day(stage: Stage, say: Callable[..., None], size: int) -> None:
-    """Print the same of one of the days over which a Space's events are spread."""
+    """Print the same for one day of a Space with events on many days."""
     space_id, key, is_new = stage.space_named(f"bench of {size} events")
     if is_new:
         fill(stage.url, space_id, size)
@@ -83,7 +83,7 @@ def _measure_kinds(stage: Stage, say: Callable[..., None], space_id: int, key: s
 
 
 def _copy(url: str, space_id: int, day: datetime) -> float:
-    """Rows a second of copying ten columns of the day's events out and doing nothing with them."""
+    """Return the rows a second of copying ten columns of the day's events and discarding them."""
     values = {"space_id": space_id, "day": day, "next_day": day + timedelta(days=1)}
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
         started = time.perf_counter()
@@ -93,7 +93,7 @@ def _copy(url: str, space_id: int, day: datetime) -> float:
 
 
 def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]:
-    """Rows, bytes of the file, and seconds of the job alone, from the count to the hand-over."""
+    """Return the rows, the file's bytes, and the seconds of the job alone, from the count to completion."""
     stage.pause_worker()
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     _send(client, key, "POST", "/events/exports", body)
@@ -111,7 +111,7 @@ def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]
 
 
 def _export(stage: Stage, key: str, body: dict[str, Any]) -> tuple[float, float]:
-    """The seconds of an export over the API, and how much its process grew in MB."""
+    """Return the seconds of an export over the API, and the growth of its process in MB."""
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     started = time.perf_counter()
     asked = _send(client, key, "POST", "/events/exports", body)
@@ -131,7 +131,7 @@ def _memory(stage: Stage) -> float:
     """Return the memory of the exporter in MB, or 0 before it has started."""
     for process, role in stage.tree():
         if role == "exporter":
-            with suppress(psutil.Error):  # gone while it was looked at
+            with suppress(psutil.Error):  # it has just ended
                 return process.memory_full_info().uss / 2**20
     return 0.0
 

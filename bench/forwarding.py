@@ -1,5 +1,5 @@
-"""Forwarding: how fast one destination's deliveries go out, and how soon after its 202 an event is
-at the platform. The platform is a server of the tests on loopback, in the measuring process.
+"""Forwarding: the rate at which one destination's deliveries are sent, and the delay from an event's 202 to
+its arrival at the platform. The platform is a test server on loopback, in the measuring process.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     with FakePlatform(otherwise=Answer(body={"events_received": 1000})) as platform:
         with stage.database() as url:
             secret = _sealing_key(stage, url)
-            # Sets nothing going yet.
+            # This only creates the destination.
             asyncio.run(_drain(url, space_id, platform, secret, fill=False))
             _fill(url, space_id)
             started = time.perf_counter()
@@ -68,7 +68,7 @@ def _sealing_key(stage: Stage, url: str) -> bytes:
 
 
 async def _drain(url: str, space_id: int, platform: FakePlatform, key: bytes, *, fill: bool = True) -> None:
-    """Send what is due; without `fill`, only make the destination."""
+    """Send due deliveries. Without `fill`, only create the destination."""
     database = Database(url)
     await database.open()
     try:
@@ -97,7 +97,7 @@ def _destination(url: str, space_id: int, key: bytes) -> None:
 
 
 def _fill(url: str, space_id: int) -> None:
-    """Events of people of their own, each with a click of the platform, and their deliveries."""
+    """Insert events with a contact and a platform click each, and their deliveries."""
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in (
             (
@@ -129,7 +129,7 @@ def _fill(url: str, space_id: int) -> None:
 
 
 def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> list[float]:
-    """Seconds from the 202 of single events to their arrival, once the queue is empty."""
+    """Return the seconds from the 202 of single events to their arrival, once the queue is empty."""
     with psycopg.connect(stage.url, autocommit=True) as connection:
         assert wait_until_processed(connection, 120)
     _destination(stage.url, space_id, _sealing_key(stage, stage.url))

@@ -1,5 +1,5 @@
-"""What browsers report: durable page views a second beside a no-op route and beside single events,
-and what the script weighs.
+"""Browser reports: durable page views a second, compared with a no-op route and with single events, and the
+size of the script.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AGENTS = tuple(
 
 
 def sites(url: str, spaces: list[tuple[int, str]]) -> list[str]:
-    """The key of a new site of each Space."""
+    """Create a site in each Space and return the keys."""
     made = [(space_id, "trk_pk_" + secrets.token_urlsafe(18)) for space_id, _ in spaces]
     with psycopg.connect(url) as connection:
         connection.cursor().executemany(
@@ -38,7 +38,7 @@ def sites(url: str, spaces: list[tuple[int, str]]) -> list[str]:
 
 
 def reports(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
-    """Reports of `size` page views each, from one of 50,000 browsers."""
+    """Return a maker of reports with `size` page views each, from 50,000 browsers."""
 
     def make() -> Iterator[Request]:
         for number in itertools.count():
@@ -65,7 +65,7 @@ def reports(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
 
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
-    """Print the part of the table on what browsers report."""
+    """Print the part of the table on browser reports."""
     script = make_script("/t.js", "/t")
     say("The tracker's script")
     say("bytes", len(script))

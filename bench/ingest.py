@@ -1,4 +1,4 @@
-"""Durable ingest: acknowledged events a second, beside a no-op route of the same server."""
+"""Durable ingest: acknowledged events a second, compared with a no-op route of the same server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH = "/public-api/v1/events/batch"
 
 
 def event(number: int, run: str) -> dict[str, object]:
-    """A realistic purchase, about 600 bytes, from one of 50,000 people."""
+    """Return a realistic purchase, about 600 bytes, from one of 50,000 people."""
     person = number % 50_000
     return {
         "event_name": "purchase", "email": f"person{person}@shop-{person % 900}.example.com",
@@ -37,12 +37,12 @@ def event(number: int, run: str) -> dict[str, object]:
 
 
 def singles(keys: list[str], path: str = TRACK, method: str = "POST") -> Callable[[], Iterator[Request]]:
-    """One event a request, each with the next Space's key."""
+    """Return a maker of requests with one event, each with the next Space's key."""
     return prepared(lambda: distinct(keys, path, method))
 
 
 def distinct(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterator[Request]:
-    """The same, made as they are sent, so that none is ever a duplicate."""
+    """Yield the same requests, generated while they are sent, so that none is a duplicate."""
     run = secrets.token_hex(4)
     for number in itertools.count():
         body = json.dumps(event(number, run)).encode()
@@ -50,12 +50,12 @@ def distinct(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterat
 
 
 def batches(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
-    """`size` events a request."""
+    """Return a maker of requests with `size` events."""
     return prepared(lambda: distinct_batches(keys, size), 400)
 
 
 def distinct_batches(keys: list[str], size: int) -> Iterator[Request]:
-    """The same, made as they are sent."""
+    """Yield the same requests, generated while they are sent."""
     run = secrets.token_hex(4)
     for number in itertools.count():
         events = [event(number * size + item, run) for item in range(size)]
@@ -64,8 +64,8 @@ def distinct_batches(keys: list[str], size: int) -> Iterator[Request]:
 
 
 def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Callable[[], Iterator[Request]]:
-    """The same requests, made beforehand so that making them takes nothing from the server. Past
-    the prepared ones it starts over: those are duplicates, which ingest takes like any other.
+    """Return a maker of requests generated in advance, so that generating them takes no CPU time from the
+    server. It repeats them at the end: these are duplicates, which ingest accepts like other events.
     """
     ready: list[Request] = []
 
@@ -107,7 +107,7 @@ def _row(stage, connections, size, make, idle: Result | None) -> tuple[object, .
 
 
 def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) -> None:
-    """Print how soon an accepted event is listed, at rest and at `rate` events a second."""
+    """Print the delay until an accepted event is listed, without load and at `rate` events a second."""
     spaces = stage.spaces(16)
     keys = [key for _, key in spaces]
     say("Accepted to stored, one sample after another, over 16 Spaces")
@@ -130,13 +130,13 @@ def _sampled(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[obje
 
 
 def summarize(latencies: list[float]) -> tuple[object, ...]:
-    """Return how many there are, and the middle and the 99th percentile in milliseconds."""
+    """Return the number of latencies, their median and their 99th percentile in milliseconds."""
     result = Result(latencies=latencies)
     return len(latencies), f"{result.percentile(0.5):.0f}", f"{result.percentile(0.99):.0f}"
 
 
 class SpaceSampler:
-    """Sends an event, then asks the database until it is stored, again and again."""
+    """Sends an event, polls the database until it is stored, and repeats."""
 
     def __init__(self, stage: Stage, space: tuple[int, str], seconds: float, pause: float = 0.002) -> None:
         self._stage, self._space, self._seconds, self._pause = stage, space, seconds, pause
@@ -150,7 +150,7 @@ class SpaceSampler:
         return summarize(self.wait())
 
     def wait(self) -> list[float]:
-        """Return the seconds that each sample took."""
+        """Return the seconds of each sample."""
         self._thread.join()
         return self._latencies
 

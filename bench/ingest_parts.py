@@ -1,5 +1,5 @@
-"""Where an API process spends its time on a single event: the least of many short runs, in a process of its
-own without sockets, so that other load on the machine hardly counts.
+"""The CPU time of an API process for a single event, by part: the minimum of many short runs, in a separate
+process without sockets, so that other load on the machine hardly matters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from headwater.intake.ingest.payload import accept
 from headwater.spaces.access import Caller, KeyCache
 
 GROUPS = (64, 32)
-"""Requests that share a commit; 64 connections make groups of some 30 to 40."""
+"""Requests that share a commit. With 64 connections, groups have about 30 to 40 requests."""
 SECONDS = 4.0
 KEY = "k" * 50
 QUOTA = Quota(100_000_000, 1, 99_999_999, 2_000_000_000, 30)
@@ -73,7 +73,7 @@ class _Transport(asyncio.Transport):
 
 
 class _Keys(KeyCache):
-    """Knows one caller."""
+    """Accepts a single caller."""
 
     async def find(self, _: bytes) -> Caller | None:
         return Caller(1, 1, frozenset({SCOPE}))
@@ -94,7 +94,7 @@ async def _read(_: Any, receive: Any, send: Any) -> None:
 
 
 async def _measure(url: str, spaces: list[int]) -> dict[str, float]:
-    """Return the least seconds for one piece of work per Space."""
+    """Return the minimum of seconds for one unit of work per Space."""
     run = secrets.token_hex(4)
     bodies = [json.dumps(event(number, run)).encode() for number, _ in enumerate(spaces)]
     inbox = _Inbox(url, TRACKING)

@@ -1,4 +1,4 @@
-"""GET /events over HTTP, at one size of Space and at ten times that size."""
+"""GET /events over HTTP, for a Space and for one ten times larger."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ WITH_MANY_RARE = 100_000
 """Events of a Space with many rare sources."""
 ONE_PERCENT, TENTH = "capterra", "yelp"
 MANY_RARE = [name for name in SOURCES if name not in (*EIGHT, TENTH)][:30]
-# Half of all touches, an eighth of them, one in a hundred, one in a thousand.
+# The shares of touches: half, an eighth, one in a hundred, one in a thousand.
 PAGES = (
     (COMMON, 200), (COMMON, 1000), (COMMON[:1], 200), (COMMON[:1], 1000),
     ((ONE_PERCENT,), 200), ((TENTH,), 200),
 )  # fmt: skip
 MODELS = ("last_touch", "linear", "u_shaped")
 
-# Two events and twenty touches a contact. One touch in a hundred is of one rare
-# source (or of each of several), one in a thousand of another, the rest of eight common ones. One
-# event in fifty comes in up to six days late.
+# Two events and twenty touches per contact. One touch in a hundred has a rare source (or one for each of
+# several rare sources), one in a thousand has another, the rest have eight common ones. One event in fifty
+# arrives up to six days late.
 CONTACTS = """
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, %(base)s + n, now() - make_interval(days => %(days)s)
@@ -83,12 +83,12 @@ FROM (SELECT e.id FROM events e WHERE e.space_id = %(space_id)s
       ORDER BY e.event_time DESC LIMIT %(pending)s) newest
 """
 UNCHECKED = "-c session_replication_role=replica -c work_mem=512MB -c maintenance_work_mem=1GB"
-"""Rows that are written to be read need no foreign keys looked up: millions of look-ups."""
+"""Foreign keys of generated rows need no check, which would be millions of look-ups."""
 HURRIED = {
     "autovacuum": "off", "full_page_writes": "off", "max_wal_size": "8GB", "wal_compression": "off",
 }  # fmt: skip
 INDEXES_LATER = 2_000_000
-"""With this many events or more, indexes are created after the rows, which takes a third of the time."""
+"""From this number of events, indexes are created after the rows, which takes a third of the time."""
 INDEXES = """
 SELECT 'DROP INDEX ' || x.indexname, x.indexdef FROM pg_indexes x
 WHERE x.tablename = ANY(%(tables)s) AND x.indexname NOT LIKE '%%pkey'
@@ -99,9 +99,9 @@ FROM pg_indexes x
 WHERE x.tablename = ANY(%(tables)s) AND x.indexname LIKE '%%pkey'
 """
 FILLERS = 2
-"""Sessions that write touchpoints, most of the rows, at the same time."""
+"""The number of sessions that write touchpoints, most of the rows, at the same time."""
 MOST_PENDING = 500
-"""The newest events, which are pending while the worker lets changes gather."""
+"""The number of newest events that are pending while the worker lets changes gather."""
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
@@ -153,7 +153,7 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
 
 
 def _note_newest(url: str, space_id: int) -> None:
-    """Make the newest events the only pending ones."""
+    """Make only the newest events pending."""
     with psycopg.connect(url, autocommit=True) as connection:
         values = {"space_id": space_id, "pending": MOST_PENDING}
         connection.execute(segment_queries["delete_pending"], values)
@@ -166,7 +166,7 @@ def _note_newest(url: str, space_id: int) -> None:
 def fill(
     url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,), *, days: int = DAYS
 ) -> None:
-    """A Space of `events` events over some days, written by SQL: what is measured is reading."""
+    """Fill a Space with `events` events over some days. SQL writes them, because only reading is measured."""
     common = [SOURCE_IDS[name] for name in EIGHT]
     with psycopg.connect(url, autocommit=True, options=UNCHECKED) as connection, _hurry(connection):
         parameters = {
@@ -203,7 +203,7 @@ def _fill_touchpoints(url: str, parameters: dict[str, Any], count: int) -> None:
 
 @contextmanager
 def _hurry(connection: psycopg.Connection) -> Iterator[None]:
-    """Let the database write less that only a crash would need, for as long as it is filled."""
+    """Reduce the database's writes for crash safety during the block."""
     for name, value in HURRIED.items():
         connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
     connection.execute("SELECT pg_reload_conf()")

@@ -1,7 +1,7 @@
-"""The load: a raw HTTP/1.1 client in a process of its own, so that it costs the server little.
+"""The load: a raw HTTP/1.1 client in a separate process, so that it costs the server little.
 
-`closed` keeps a number of connections busy; `steady` sends at a fixed rate whatever the answers
-do, so that a slow server shows as latency instead of as a lower rate.
+`closed` keeps a number of connections busy. `steady` sends at a fixed rate regardless of the answers, so that
+a slow server shows as latency instead of as a lower rate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Request = bytes
 
 @dataclass
 class Result:
-    """What a run saw. `events` counts items, of which a request may carry many."""
+    """The measurements of a run. `events` counts items. A request may contain many."""
 
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class Result:
         return sum(n for status, n in self.statuses.items() if status < 300) / self.seconds
 
     def add(self, other: Result) -> None:
-        """Take another run in."""
+        """Add another run's measurements."""
         self.seconds += other.seconds
         self.statuses += other.statuses
         self.cut += other.cut
@@ -47,7 +47,7 @@ class Result:
 
 
 class _Connection(asyncio.Protocol):
-    """One keep-alive connection with one request under way at a time."""
+    """One keep-alive connection with one request at a time."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class _Connection(asyncio.Protocol):
         data = self._head + data
         head, separator, body = data.partition(b"\r\n\r\n")
         _, stated, rest = head.partition(b"content-length: ")
-        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 comes without a body
+        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 has no body
         if not separator or len(body) < length:
             self._head = data
             return
@@ -115,7 +115,7 @@ async def _closed(port: int, connections: int, seconds: float, requests: Iterato
 
 
 class _Clients:
-    """Connections that are made again when the server ends them, as clients do."""
+    """Connections that are reopened when the server ends them, like those of real clients."""
 
     def __init__(self, port: int, requests: Iterator[Request]) -> None:
         self._port, self._requests = port, requests
@@ -130,7 +130,7 @@ class _Clients:
         await asyncio.get_running_loop().create_connection(make, "127.0.0.1", self._port)
 
     def send(self, moment: float) -> None:
-        """Send a request that was due at a moment, also while it waits for a connection."""
+        """Send a request with the time at which it was due, even if it has to wait for a connection."""
         if self._free:
             self._free.popleft().send(next(self._requests), moment)
         else:

@@ -1,5 +1,5 @@
-"""Pages of the console at a size of Space, one event in a hundred pending: the whole answer over
-HTTP, one after the other, as one person looks through them.
+"""The console's pages for a size of Space, with one event in a hundred pending: complete answers over HTTP,
+one page after another, like a single user.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PAGES = (
     "/platforms", "/links", "/alerts", "/alerts/rules", "/alerts/reports", "/settings", "/members",
     "/rates", "/trained-models", "/share-links", "/notes",
 )  # fmt: skip
-"""Every kind of page, and the first ones with every choice that makes them another report."""
+"""Every kind of page, and the first ones with every option that leads to another report."""
 VISITS_PER_EVENT = 5
 VISITS = """
 INSERT INTO visits (space_id, id, contact_id, started_at, last_hit_at, device, tag_set_id, source_id)
@@ -50,7 +50,7 @@ SELECT t.space_id, t.id, t.contact_id, t.occurred_at, t.occurred_at,
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.id %% %(touches)s < %(visits)s
 """
-"""The first page view of a part of the touchpoints."""
+"""Adds first page views to some of the touchpoints."""
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
@@ -59,7 +59,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         fill(stage.url, space_id, size)
         _add_visits(stage.url, space_id)
         with psycopg.connect(stage.url, autocommit=True) as connection:
-            stage.pause_worker()  # which would build what is to be pending
+            stage.pause_worker()  # otherwise it would build the pending ones
             build_segments(connection, space_id)
             pending = note_pending(connection, space_id)
         say(f"Pages of the console, {size:,} events, {pending:,} pending")
@@ -68,7 +68,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 
 
 def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None:
-    """Print what every page takes, and all of them together."""
+    """Print the time of every page, and of all pages together."""
     say("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "requests", "page")
     client, firsts, again = _visitor(stage, space_id), Result(), Result()
     for page in PAGES:
@@ -103,7 +103,7 @@ def _open(client: httpx.Client, path: str) -> tuple[float, httpx.Response]:
 
 
 def _visitor(stage: Stage, space_id: int) -> httpx.Client:
-    """A logged-in user who may see the Space."""
+    """Log in a user who may see the Space."""
     subprocess.run(
         [sys.executable, "-m", "headwater", "user", "create", "--data-dir", str(stage.data_dir),
          "--email", EMAIL, "--role", "owner", "--space", str(space_id), "--password-stdin"],

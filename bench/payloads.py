@@ -1,5 +1,5 @@
-"""Conversions as the ad platforms take them: pure Python on one core, from everything known of a
-purchase to the body of a full call.
+"""Payloads of ad platforms: pure Python on one core, from all data of a purchase to the body of a full
+call.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _purchase(number: int) -> Conversion:
 
 
 def _destination(platform: Platform) -> Destination:
-    """A destination with what its platform cannot do without."""
+    """Return a destination with its platform's required settings."""
     required = (each for each in msgspec.structs.fields(platform.settings) if each.required)
     settings = dict.fromkeys((each.name for each in required), "1234567890")
     return Destination(

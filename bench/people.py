@@ -1,5 +1,5 @@
-"""Contacts and companies over HTTP, at one size of Space and at ten times that size: pages of
-5,000, and one contact with as many events and touchpoints as a busy shop has in a year.
+"""Contacts and companies over HTTP, for a Space and for one ten times larger: pages of 5,000, and one contact
+with the events and touchpoints of a busy shop's year.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIELDS = ", ".join(
     for slot, kind in enumerate(SLOT_TYPES.values())
 )
 
-# Contacts of even age, two addresses and one token each; then one that has done much.
+# Contacts of evenly spread ages, with two addresses and one token each. Then one with much activity.
 FILL = f"""
 INSERT INTO companies (space_id, id, domain, name, created_at)
 SELECT %(space_id)s, %(base)s + n, n || '.example', 'Company ' || n,
@@ -87,12 +87,12 @@ Request = tuple[str, str, dict[str, int] | None]
 
 @dataclass
 class People:
-    """A filled Space, and a connection of its key's holder."""
+    """A filled Space, and a connection of its key's owner."""
 
     client: http.client.HTTPConnection
     key: str
     base: int
-    """What every id in it is above."""
+    """Every id in the Space is larger."""
     size: int
     now: datetime
 
@@ -132,7 +132,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 
 
 def fill(url: str, space_id: int, people: People) -> None:
-    """A Space of `people.size` contacts and the big one, written by SQL."""
+    """Fill a Space with `people.size` contacts and the big one, using SQL."""
     parameters = {
         "space_id": space_id, "base": people.base, "size": people.size, "big": people.big,
         "companies": people.companies, "now": people.now, "span": SPAN, "big_email": BIG,
@@ -149,7 +149,7 @@ def fill(url: str, space_id: int, people: People) -> None:
 
 
 def tasks(people: People) -> Iterator[tuple[str, int, Callable[[int], Request]]]:
-    """What is measured: its name, how often, and the request of each time."""
+    """Yield the measured tasks: the name, the number of repetitions, and the request of each repetition."""
     contacts = {**EVER, **ALL, "per_page": PAGE}
     deep = _deep_cursor(people)
     yield "contacts, first page of 5,000", 20, _get("/contacts", contacts)
@@ -167,7 +167,7 @@ def _get(path: str, params: dict[str, object]) -> Callable[[int], Request]:
 
 
 def _deep_cursor(people: People) -> str:
-    """The cursor of the page in the middle of the list."""
+    """Return the cursor of the page in the middle of the list."""
     cursor = {}
     for _ in range(people.size // PAGE // 2):
         query = urlencode({**EVER, "per_page": PAGE, **cursor})
@@ -177,14 +177,16 @@ def _deep_cursor(people: People) -> str:
 
 
 def _narrow(people: People) -> dict[str, str]:
-    """A range in the middle of the Space's time that holds about one page of contacts."""
+    """Return a range in the middle of the Space's time with about one page of contacts."""
     start = people.now - SPAN / 2
     end = start + SPAN * PAGE / people.size
     return {"start_date": f"{start:%Y-%m-%d %H:%M:%S}", "end_date": f"{end:%Y-%m-%d %H:%M:%S}"}
 
 
 def _by_addresses(people: People, number: int) -> Request:
-    """A hundred contacts spread over the Space, others each time, by their second addresses."""
+    """Return a request for a hundred contacts across the Space, by their second addresses, different ones
+    each time.
+    """
     step = people.size // 100
     emails = [f"second{1 + place * step + number}@bench.example" for place in range(100)]
     query = urlencode({**ALL, "email[]": emails}, doseq=True)
@@ -192,7 +194,7 @@ def _by_addresses(people: People, number: int) -> Request:
 
 
 def _attach(people: People, number: int) -> Request:
-    """In turns to two companies, so that every row is stamped anew each time."""
+    """Return a request that assigns one of two companies in turn, so that every row changes each time."""
     company = {"company_id": people.base + 1 + number % 2}
     return "PUT", f"{API}/contacts/{people.big}/company", company
 

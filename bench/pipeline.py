@@ -1,4 +1,4 @@
-"""The pipeline: rows of the inbox to stored facts, by one worker, beside COPY of the same rows."""
+"""The pipeline: one worker turns inbox rows into stored facts, compared with COPY of the same rows."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ROUNDS = 3
 STORED = ("contacts", "contact_identifiers", "events", "touchpoints")
 SEEN = ("contacts", "contact_identifiers", "hits", "visits", "touchpoints", "clicks")
 PAGES = 4
-"""Page views in a visit."""
+"""Page views per visit."""
 
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
     """Print the pipeline part of the table."""
     spaces = iter(space_id for space_id, _ in stage.spaces(2 * 2 * ROUNDS))
-    stage.stop()  # its worker would take the rows first
+    stage.stop()  # otherwise its worker would take the rows
     figures: dict[tuple[str, bool], list[Run]] = {}
     with stage.database() as url:
         for number in range(ROUNDS):
@@ -59,8 +59,8 @@ ORDER BY a.attnum
 """
 
 Run = tuple[float, float, float, float]
-"""Seconds to process rows, of computing by the worker and by its PostgreSQL, and to copy what was
-stored.
+"""Seconds to process the rows, CPU seconds of the worker and of its PostgreSQL, and seconds to copy the
+stored rows.
 """
 
 
@@ -81,14 +81,16 @@ def _measure(url: str, space_id: int, kind: str, tables: tuple[str, ...], *, rea
 
 
 def accepted_events(count: int) -> Iterator[tuple[str, object]]:
-    """Rows of an inbox with purchases of 50,000 people."""
+    """Yield inbox rows with purchases of 50,000 people."""
     run = secrets.token_hex(4)
     for number in range(count):
         yield "event", accept(msgspec.json.encode(event(number, run)), time.time())
 
 
 def accepted_hits() -> Iterator[tuple[str, object]]:
-    """Visits of four pages, a hundred under way at a time, every third visitor a known one."""
+    """Yield inbox rows with visits of four pages, a hundred at the same time. Every third visitor is a known
+    one.
+    """
     run, now = secrets.token_hex(4), int(time.time() * 1000)
     ways = (
         ("?utm_source=fb&utm_medium=cpc&utm_campaign=spring&fbclid={}", None),
@@ -119,7 +121,7 @@ def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str
 
 
 def copy_rows(connection: psycopg.Connection, table: str, space_id: int) -> float:
-    """Seconds to COPY the Space's rows of `table` into an empty table with the same indexes."""
+    """Return the seconds to COPY the Space's rows of `table` into an empty table with the same indexes."""
     name, twin = sql.Identifier(table), sql.Identifier(f"bench_{table}")
     connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(twin, name))
     stored = [sql.Identifier(column) for (column,) in connection.execute(STORED_COLUMNS, {"table": table})]

@@ -1,5 +1,5 @@
-"""What each further process gives: workers with queues of a few Spaces and of many, and API
-processes with many connections. How many cores a run kept busy says where its end comes from.
+"""The gain from additional processes: workers with queues of a few Spaces and of many, and API processes with
+many connections. The number of busy cores shows what limits a run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
 
 
 Run = tuple[float, float, float]
-"""Pieces a second, seconds of computing for each, and cores that were busy with it."""
+"""Items a second, CPU seconds per item, and the number of busy cores."""
 
 
 def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]) -> None:
@@ -56,9 +56,7 @@ def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Call
 
 
 def _known_spaces(stage: Stage, count: int) -> list[int]:
-    """Return new Spaces, once each has been looked at for alerts for the first time, which takes
-    longer than to store a row.
-    """
+    """Return new Spaces, once each has had its first alert check, which takes longer than storing a row."""
     ids = [space_id for space_id, _ in stage.spaces(count)]
     unknown = "SELECT EXISTS (SELECT id FROM spaces EXCEPT SELECT space_id FROM alert_watches)"
     with psycopg.connect(stage.url, autocommit=True) as connection:

@@ -1,6 +1,7 @@
-"""Other companies' protocols: acknowledged messages a second, beside `POST /events/batch` with orders too.
+"""Other companies' protocols: acknowledged messages a second, compared with `POST /events/batch`, with orders
+in both.
 
-Rounds alternate, so that a busy machine slows both; the middle ratio counts.
+Rounds alternate, so that a busy machine slows both. The median ratio counts.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
 def _run(
     stage: Stage, connections: int, size: int, make: Callable[[], Iterator[Request]]
 ) -> tuple[float, float]:
-    """Return the messages a second, and the processor's seconds of each."""
+    """Return the messages a second, and the CPU seconds per message."""
     before = stage.cpu_seconds()
     result = closed(stage.port, connections, SECONDS, make)
     rate = result.rate() * size
@@ -59,7 +60,7 @@ def _run(
 
 
 def segment_batches(keys: list[str]) -> Iterator[Request]:
-    """Orders as Segment's library for Python sends them."""
+    """Yield orders as Segment's library for Python sends them."""
     run = secrets.token_hex(4)
     for number in itertools.count():
         now = datetime.now(UTC).isoformat()
@@ -80,7 +81,7 @@ def segment_batches(keys: list[str]) -> Iterator[Request]:
 
 
 def ga4_requests(keys: list[str]) -> Iterator[Request]:
-    """Purchases of the Measurement Protocol, as many as a request may have."""
+    """Yield Measurement Protocol requests with as many purchases as allowed."""
     run = secrets.token_hex(4)
     for number in itertools.count():
         events = [

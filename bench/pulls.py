@@ -1,4 +1,4 @@
-"""Pulls of spend from a pretend Meta without a network: the history of new connections, and many Spaces."""
+"""Pulls of spend from a fake Meta without a network: the history of new connections, and many Spaces."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from headwater.spend.platforms.registry import PLATFORMS
 _ACCOUNT = re.compile("/act_[0-9]+")
 KEY = derive_key("a secret of the benchmark")
 ACCOUNTS, CAMPAIGNS = 5, 500
-"""Of one Space, with an ad in each campaign, over 13 months."""
+"""In one Space, with an ad in each campaign, over 13 months."""
 SPACES, CAMPAIGNS_OF_A_SPACE = 1_000, 10
 AHEAD = timedelta(days=30)
-"""The puller's clock, so that the service's own finds nothing due."""
+"""How far the puller's clock is ahead, so that the service's own puller finds nothing due."""
 TODAY = (datetime.now(UTC) + AHEAD).date()
 
 
 class QuickMeta(PretendMeta):
-    """Sorts the rows of each day once, not for each page."""
+    """Sorts each day's rows once instead of for each page."""
 
     def __init__(self, books: Books) -> None:
         super().__init__(books)
@@ -54,7 +54,7 @@ class QuickMeta(PretendMeta):
 
 
 class PretendSender:
-    """Answers from the same books for every account, without a network."""
+    """Answers with the same data for every account, without a network."""
 
     def __init__(self, books: Books) -> None:
         self._pretend = QuickMeta(books)

@@ -1,6 +1,4 @@
-"""Thirty different questions that reports answer: models, windows, groups of touches and of events,
-comparison, filters.
-"""
+"""Thirty different report queries: models, windows, groups of touches and of events, comparison, filters."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ BEFORE = {"compare": "previous_period"}
 
 @dataclass(frozen=True)
 class Question:
-    """A question, of all time or of the last 90 days."""
+    """A query, about all time or the last 90 days."""
 
     model: str
     days: int
-    """Of the window; 0 is the whole path."""
+    """The window. 0 is the whole path."""
     groups: tuple[str, ...]
     measures: tuple[str, ...] = CREDIT
     more: tuple[tuple[str, Any], ...] = ()
@@ -28,7 +26,7 @@ class Question:
 
     @property
     def name(self) -> str:
-        """What it asks, in short."""
+        """Its short description."""
         more = [name for name, _ in self.more] + (["of 90 days"] if self.recent else [])
         about = [self.model, str(self.days), "/".join(self.groups), "+".join(self.measures), *more]
         return " ".join(part for part in about if part)
@@ -56,7 +54,7 @@ COMPARABLE = tuple(
 )
 
 ANOTHER = _ask("linear", 14, "source")
-"""None of the questions."""
+"""Different from all measured questions."""
 TOTAL = _ask("last_touch", 30, of=("events", "revenue", "orders"))
 WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
 """The models that follow a rule and need no training."""

@@ -1,4 +1,4 @@
-"""Every process of a service replaced at a steady load: what fails of it, and how long it takes."""
+"""Every process of a service is replaced under a steady load: failed requests, and the duration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 15.0
 
 
 def measure(say: Callable[..., None]) -> None:
-    """A service of its own, with two API processes, as reloads end with other processes."""
+    """Measure a separate service with two API processes, because reloads replace the processes."""
     say(f"{RATE:,} events a second while every process is replaced, {RELOADS} times")
     with staged() as stage:
         stage.stop()

@@ -1,5 +1,5 @@
-"""Reports over HTTP at a size of Space, one event in a hundred pending, beside DuckDB on the same
-rows; and the cost of building the segments that reports read.
+"""Reports over HTTP for a size of Space, with one event in a hundred pending, compared with DuckDB on the
+same rows. Also, the cost of building the segments that reports read.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from headwater.attribution.paths.upkeep import forget_space
 
 REPEATS = 3
 FORGETFUL = {"HEADWATER_REPORT_MEMORY_MB": "0"}
-"""Settings of a service that caches no sums."""
+"""The settings of a service that caches no sums."""
 PENDING_SHARE = 100
 """One event in this many is pending."""
 MOST_COMPARED = 5_000_000
-"""With more events DuckDB would need some ten gigabytes, and segments built as the worker does an hour."""
+"""With more events, DuckDB would need about ten gigabytes, and building segments as the worker does would
+take an hour.
+"""
 
 TOTALS = "SELECT count(*), sum(e.amount) FROM events e WHERE e.space_id = %(space_id)s"
 OCTETS = """
@@ -69,17 +71,17 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 
 
 def _restart(stage: Stage, space_id: int, variables: dict[str, str]) -> int:
-    """Start the service anew, with events pending, and return how many."""
-    stage.resume_worker()  # or it would not end
+    """Restart the service with events pending, and return their number."""
+    stage.resume_worker()  # otherwise it would not end
     stage.stop()
     stage.start(**variables)
-    stage.pause_worker()  # which would build what is to be pending
+    stage.pause_worker()  # otherwise it would build the pending ones
     with psycopg.connect(stage.url, autocommit=True) as connection:
         return note_pending(connection, space_id)
 
 
 def build_segments(connection: psycopg.Connection, space_id: int) -> None:
-    """Build the segments of a Space from nothing."""
+    """Build the segments of a Space from scratch."""
     forget_space(connection, space_id)
     builder = Builder()
     while builder.build_next(connection, space_id):
@@ -87,7 +89,7 @@ def build_segments(connection: psycopg.Connection, space_id: int) -> None:
 
 
 def note_pending(connection: psycopg.Connection, space_id: int) -> int:
-    """Note some of a Space's events as changed, and return how many."""
+    """Record some of a Space's events as changed, and return how many."""
     (event_ids,) = connection.execute(SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}).fetchone()
     connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
     return len(event_ids)
@@ -113,7 +115,7 @@ def _measure_reports(stage: Stage, say: Callable[..., None], key: str, repeats: 
     say("ms", "CPU ms", "question")
     idle = stage.memory()["api"]
     ask = _asker(stage, key)
-    ask(ANOTHER)  # connects, and reads what every report needs
+    ask(ANOTHER)  # connects, and reads the data that every report needs
     before = stage.memory()["api"]
     whole = Result()
     with _peak_of_api(stage) as peak:
@@ -132,7 +134,7 @@ def _measure_reports(stage: Stage, say: Callable[..., None], key: str, repeats: 
 
 
 def _check_totals(stage: Stage, space_id: int, key: str) -> None:
-    """Raise AssertionError unless a report has the sums of the table."""
+    """Raise AssertionError unless a report matches the table's sums."""
     _, answer = _asker(stage, key)(TOTAL)
     with psycopg.connect(stage.url) as connection:
         events, revenue = connection.execute(TOTALS, {"space_id": space_id}).fetchone()
@@ -141,7 +143,7 @@ def _check_totals(stage: Stage, space_id: int, key: str) -> None:
 
 
 def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) -> None:
-    """Ask some of the questions of DuckDB as well, turn by turn."""
+    """Ask DuckDB some of the questions, too, in alternation."""
     say("The same of DuckDB, with its own copy of both tables in memory, on two threads")
     say("model", "days", "Headwater ms", "DuckDB ms", "ratio")
     ask = _asker(stage, key)
@@ -161,8 +163,8 @@ def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) ->
 
 
 def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
-    """Return what asks a question over one connection, for its seconds and its answer, or the refusal of a
-    report that would take too long.
+    """Return a function that asks a question over one connection. It returns the seconds and the answer, or
+    the refusal of a report that would take too long.
     """
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     today = datetime.now().date()  # noqa: DTZ005 - the Space has no time zone
@@ -185,7 +187,7 @@ def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
 
 @contextmanager
 def _peak_of_api(stage: Stage) -> Iterator[list[float]]:
-    """Look at the memory of the API's process until the end, in MB."""
+    """Track the peak memory of the API process during the block, in MB."""
     (api,) = [process for process, role in stage.tree() if role == "api"]
     seen, done = [0.0], threading.Event()
 

@@ -1,6 +1,6 @@
-"""What the second wall costs: ingest, the pipeline and lists, alternately with sessions that are
-confined to their Space and with sessions that are not. Counted for each second that the processes
-compute, which neighbours on the machine disturb less than the clock.
+"""The cost of row-level security: ingest, the pipeline and lists, in alternation with sessions confined to
+their Space and with unconfined ones. Rates are per CPU second of the processes, which other load on the
+machine affects less than the clock.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _report(say: Callable[..., None], name: str, pairs: list[tuple[float, float]
 
 
 def _process(url: str, space_id: int, number: int) -> tuple[float, float]:
-    """Rows for each second that the worker and its PostgreSQL compute: open, and confined."""
+    """Return rows per CPU second of the worker and its PostgreSQL: unconfined, and confined."""
     speeds: dict[bool, float] = {}
     for confined in (number % 2 == 0, number % 2 == 1):
         with connect(url) as connection:
@@ -80,7 +80,7 @@ def _process(url: str, space_id: int, number: int) -> tuple[float, float]:
 
 
 def _switch(stage: Stage, *, confined: bool) -> None:
-    """Start the service again with sessions that can or cannot be confined."""
+    """Restart the service with sessions that can or can't be confined."""
     with psycopg.connect(stage.url, autocommit=True) as connection:
         right = "NOBYPASSRLS" if confined else "BYPASSRLS"
         connection.execute(f"ALTER ROLE headwater_space {right}")
@@ -89,7 +89,7 @@ def _switch(stage: Stage, *, confined: bool) -> None:
 
 
 def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
-    """Answers for each second that the service and its PostgreSQL compute."""
+    """Return answers per CPU second of the service and its PostgreSQL."""
     stage.pause_worker()
     found = {"ingest, events": _per_second(stage, 16, singles(keys))}
     stage.resume_worker()

@@ -1,4 +1,4 @@
-"""Classification of visits, nothing cached: pure Python on one core."""
+"""Classification of visits, without caches: pure Python on one core."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measure(say: Callable[..., None]) -> None:
     say("Classification, visits/s on one core")
     say("visit", "classify", "explain")
     for name, (url, referrer) in KINDS.items():
-        # Every visit differs, so that no cache of addresses helps.
+        # Every visit differs, so that no cache of URLs helps.
         visits = [Landing(f"{url}#{number}", referrer) for number in range(VISITS)]
         say(name, *(f"{_rate(verb, visits):,.0f}" for verb in (classify, explain)))
 

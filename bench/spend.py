@@ -1,5 +1,5 @@
-"""The spend ledger: a file brought in by `headwater import spend`, new and in place of what is
-there, beside COPY of the same rows; and a full `PUT /spend`.
+"""The spend ledger: a file imported by `headwater import spend`, for new rows and as a replacement, compared
+with COPY of the same rows. Also, a full `PUT /spend`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.stage import Stage
 from headwater.spend.inputs import MAX_ROWS
 
 ADS = 5_000
-"""Different ones, in 1,000 ad sets of 100 campaigns of 5 accounts, each with a row a day."""
+"""Different ads, in 1,000 ad sets of 100 campaigns of 5 accounts, each with one row a day."""
 REPEATS = 7
 _FIRST = date(2026, 1, 1)
 _HEADER = (
@@ -63,7 +63,7 @@ def _say_rate(
 
 
 def _bring_in(stage: Stage, space_id: int, file: Path, options: list[str]) -> tuple[float, float, float]:
-    """Wall seconds of an import, CPU seconds of the command, and of the database."""
+    """Return the wall seconds of an import, and the CPU seconds of the command and of the database."""
     database, own = stage.cpu_by_role()["postgresql"], _cpu_of_children()
     started = time.perf_counter()
     subprocess.run(
@@ -81,7 +81,7 @@ def _cpu_of_children() -> float:
 
 
 def _lines(size: int) -> Iterator[str]:
-    """The rows of a report by ad and day."""
+    """Yield the rows of a report by ad and day."""
     rng = random.Random(1)  # the same file each time
     for number in range(size):
         day, ad = divmod(number, ADS)
@@ -115,7 +115,7 @@ def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
 
 
 def _body(turn: int) -> bytes:
-    """A full report of a day."""
+    """Return a full report of a day as a request body."""
     return json.dumps({"spend": [
         {
             "date": str(_FIRST - timedelta(days=1 + turn)), "platform": "google",

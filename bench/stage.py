@@ -1,4 +1,4 @@
-"""A Headwater of its own to measure: started as a person would, on a directory thrown away."""
+"""A separate Headwater to measure, started as a user would start it, in a temporary directory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Stage:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The database alone, while the service is stopped."""
+        """Run only the database, while the service is stopped."""
         server = Embedded(self.data_dir)
         try:
             yield server.start()
@@ -66,13 +66,13 @@ class Stage:
             server.stop()
 
     def spaces(self, count: int) -> list[tuple[int, str]]:
-        """New Spaces, each with its id and a key."""
+        """Create Spaces, and return their ids and keys."""
         with psycopg.connect(self.url) as connection:
             return [_with_key(connection, _new_space(connection, "bench")) for _ in range(count)]
 
     def space_named(self, name: str) -> tuple[int, str, bool]:
-        """A Space of that name, a key of it, and whether it is new: where the data directory is
-        kept, an earlier run may have made it.
+        """Return the Space with this name, a key to it, and whether it is new. In a kept data directory, an
+        earlier run may have created it.
         """
         with psycopg.connect(self.url) as connection:
             known = connection.execute("SELECT id FROM spaces WHERE name = %s", (name,)).fetchone()
@@ -80,16 +80,18 @@ class Stage:
             return *_with_key(connection, space_id), known is None
 
     def tree(self) -> list[tuple[psutil.Process, str]]:
-        """Every process of the service, and what it is."""
+        """Return every process of the service with its role."""
         top = psutil.Process(self.process.pid)
         found = [(top, "supervisor")]
         for process in top.children(recursive=True):
-            with suppress(psutil.Error):  # gone while it was looked at
+            with suppress(psutil.Error):  # it has just ended
                 found.append((process, _role(process)))
         return found
 
     def pause_worker(self) -> None:
-        """Keep workers, and what they start, from taking the cores from what is being measured."""
+        """Suspend workers and their child processes, so that they don't take CPU time from the
+        measurement.
+        """
         for process in self._workers():
             process.suspend()
 
@@ -102,11 +104,11 @@ class Stage:
         return [process for process, role in self.tree() if role not in others]
 
     def cpu_seconds(self) -> float:
-        """CPU time the whole service has used so far."""
+        """Return the CPU time that the entire service has used so far."""
         return sum(self.cpu_by_role().values())
 
     def cpu_by_role(self) -> dict[str, float]:
-        """The same by role, with that of children that ended."""
+        """Return the CPU time by role, including ended children."""
         sums: dict[str, float] = {}
         for process, role in self.tree():
             with suppress(psutil.Error):
@@ -114,7 +116,7 @@ class Stage:
         return sums
 
     def memory(self) -> dict[str, float]:
-        """Proportional memory (PSS) in MB by role: shared pages are counted once in all."""
+        """Return the proportional memory (PSS) in MB by role. Shared pages are counted once in total."""
         sums: dict[str, float] = {}
         for process, role in self.tree():
             with suppress(psutil.Error):
@@ -122,7 +124,7 @@ class Stage:
         return sums
 
     def drained(self, timeout: float) -> float:
-        """Wait until everything accepted is processed; the seconds it took."""
+        """Wait until everything accepted is processed, and return the seconds it took."""
         started = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "headwater", "queue", "wait", "--timeout", str(timeout),
@@ -133,7 +135,7 @@ class Stage:
 
 @contextmanager
 def staged(kept: Path | None = None) -> Iterator[Stage]:
-    """A service that is gone afterwards, with its data unless they are kept."""
+    """Run a service that is removed afterwards with its data, unless the data is kept."""
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as directory:
         stage = Stage(kept or Path(directory) / "data")
         stage.start()
@@ -150,7 +152,7 @@ def _new_space(connection: psycopg.Connection, name: str) -> int:
 
 
 def _with_key(connection: psycopg.Connection, space_id: int) -> tuple[int, str]:
-    """The Space with a new key of it."""
+    """Create a key to the Space and return both."""
     key = "trk_sk_" + secrets.token_urlsafe(32)
     connection.execute(
         "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes) VALUES (%s, 'bench', %s, %s, %s)",

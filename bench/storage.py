@@ -1,5 +1,5 @@
-"""What a Space takes on disk: events and page views through the pipeline, and then every table's
-rows, indexes and the rest of it, by event and by page view.
+"""A Space's size on disk: events and page views go through the pipeline. Then every table's rows, indexes and
+overhead are listed, per event and per page view.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.intake.pipeline.batch_runner import process_space
 from headwater.intake.pipeline.read_ahead import ReadAhead
 
 EVENTS = 100_000
-"""Of 50,000 people, so that half of them are of people who are known."""
+"""Of 50,000 people, so that half of them come from known people."""
 
 SIZES = """
 SELECT c.relname, pg_table_size(c.oid), pg_indexes_size(c.oid)
@@ -29,7 +29,7 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
 WHERE c.relnamespace = 'public'::regnamespace
 """
 LEAST = 5.0
-"""Octets below which a table or an index is not listed."""
+"""Tables and indexes with fewer bytes are not listed."""
 
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
@@ -55,7 +55,7 @@ def _store(
                 pass
         with psycopg.connect(url, autocommit=True) as plain:
             build_segments(plain, space_id)
-            plain.execute("VACUUM")  # the inbox and notes of changes are empty now
+            plain.execute("VACUUM")  # the inbox and the change records are empty now
             after_tables, after_indexes = _sizes(plain)
     say(f"Storage of {what}, octets each, once nothing waits or is pending")
     say("table", "rows", "indexes")

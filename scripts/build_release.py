@@ -1,8 +1,8 @@
 """Build everything that a release publishes except the image: `python -m scripts.build_release FOLDER`.
 
-Wheels and source archives of the service and the Python client, the TypeScript client's package, the
-WooCommerce plugin, the Helm chart, the files for running Headwater elsewhere, the bill of materials, the
-changelog's section of this version, and the hashes of all. The same commit gives the same bytes.
+That is wheels and source archives of the service and the Python client, the TypeScript client's package, the
+WooCommerce plugin, the Helm chart, the deployment files, the bill of materials, this version's section of the
+changelog, and all hashes. The same commit gives the same bytes.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which prints its result
@@ -28,7 +28,7 @@ from scripts.prepare_release import CHANGELOG
 from scripts.versions import ROOT, read_version
 
 NODE_PACKAGES = Path(sys.prefix) / "node"
-"""Where the packages that build and judge the TypeScript client are installed."""
+"""Where the packages that build and check the TypeScript client are installed."""
 BILL = "requirements/headwater.cdx.json"
 HASHES = "SHA256SUMS"
 
@@ -57,7 +57,7 @@ def build_python(folder: Path) -> None:
 
 
 def build_typescript(folder: Path) -> None:
-    """Pack the TypeScript client in a copy, which has the compiler of the locked packages."""
+    """Pack the TypeScript client in a copy, with the compiler of the locked packages."""
     with tempfile.TemporaryDirectory() as copy:
         client = Path(copy) / "sdks" / "typescript"
         ignored = shutil.ignore_patterns("node_modules", "build", "dist")
@@ -72,14 +72,14 @@ def build_typescript(folder: Path) -> None:
 
 
 def node_packages() -> Node:
-    """Install the locked packages into the environment, unless this lock's are there."""
+    """Install the locked packages into the environment, unless they are already installed."""
     NODE_PACKAGES.mkdir(exist_ok=True)
     return install_packages(NODE_PACKAGES)
 
 
 def archive_deployment(target: Path, prefix: str) -> None:
-    """Write the files of `deploy/` for an operator; the chart has an archive of its own, and the parts of the
-    image stay out.
+    """Write the files of `deploy/` for an operator. The chart has a separate archive, and the parts of the
+    image are excluded.
     """
     files = read_files(ROOT / "deploy")
     _write_archive(
@@ -88,7 +88,7 @@ def archive_deployment(target: Path, prefix: str) -> None:
 
 
 def archive_chart(target: Path) -> None:
-    """Write the chart as Helm packs it, with the published image and addresses of `project.toml`. The
+    """Write the chart as Helm packs it, with the published image and the addresses in `project.toml`. The
     checkout's chart has the image that `make image` builds.
     """
     project, files = read_project(), read_files(ROOT / "deploy" / "chart")
@@ -129,7 +129,7 @@ def read_notes(version: str) -> str:
 
 
 def point_links(text: str) -> str:
-    """Replace links from the repository's root by public addresses."""
+    """Replace links relative to the repository's root with public addresses."""
     address = f"{read_project()['address']}/blob/v{read_version()}"
     return re.sub(r"\]\((?!https?:)", f"]({address}/", text)
 

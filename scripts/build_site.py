@@ -1,7 +1,7 @@
 """Build the documentation site: `python -m scripts.build_site FOLDER`, as `make site` does.
 
-Plain files which any web server serves and a browser opens from a disk: nothing is fetched, and the
-search runs in the page. `docs/contents.toml` has the pages and their order.
+The site consists of plain files that any web server serves and a browser opens from a disk: nothing is
+fetched, and the search runs in the page. `docs/contents.toml` lists the pages in order.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -26,14 +26,14 @@ CONTENTS = ROOT / "docs" / "contents.toml"
 GLOSSARY = "docs/glossary.md"
 
 LONG = 6
-"""So many sections make a long page."""
+"""A page with this many sections is long."""
 TOO_COMMON = frozenset({
     "part", "chunk", "aggregate", "rate", "share", "path", "note", "overall", "direct", "held", "backup",
     "restore", "report", "event", "site", "source", "operation", "member", "merge", "company",
     "import", "campaign", "alert", "channel", "conversion", "contact", "manifest", "snippet",
     "token", "visit", "credit",
 })  # fmt: skip
-"""Words of the glossary that are also plain English, or that nobody need look up on each page."""
+"""Glossary terms that are also plain English, or too well known to link on every page."""
 
 
 @dataclass(eq=False)
@@ -53,7 +53,7 @@ class Page:
 
     @property
     def contents(self) -> list[Section]:
-        """The sections that a long page lists at its beginning; none of a short one."""
+        """The sections that a long page lists at its beginning. Empty for a short page."""
         sections = [section for section in self.sections if section.level == 2]
         return sections if len(sections) >= LONG else []
 
@@ -64,7 +64,7 @@ class Entry:
 
     label: str
     url: str
-    """Where it leads: a page, or a place on one that has a line of its own."""
+    """Its target: a page, or a position on one that has its own menu line."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,13 @@ def address(path: str) -> str:
 
 
 def linked_terms() -> list[str]:
-    """Return the words of the glossary that pages link, the longest first."""
+    """Return the glossary terms that pages link, longest first."""
     rows = re.findall(r"^\| \*\*([^*]+)\*\*", (ROOT / GLOSSARY).read_text("utf-8"), re.MULTILINE)
     return sorted((term for term in rows if term.lower() not in TOO_COMMON), key=len, reverse=True)
 
 
 def build(folder: Path) -> list[Part]:
-    """Write the site into a folder, which is emptied first, and return what it has."""
+    """Write the site into a folder, which is emptied first, and return its contents."""
     shutil.rmtree(folder, ignore_errors=True)
     parts = read_parts()
     pages = [page for part in parts for page in part.pages]
@@ -136,7 +136,7 @@ def build(folder: Path) -> list[Part]:
         page.sections = rendered.sections
         target = folder / page.url
         target.parent.mkdir(parents=True, exist_ok=True)
-        # The builder's own HTML, of the repository's own text.
+        # The builder's own HTML, made from the repository's own text.
         heading, closed, body = map(Markup, rendered.html.partition("</h1>\n"))
         root = "../" * page.url.count("/")
         text = template.render(page=page, parts=parts, heading=heading + closed, body=body, root=root)

@@ -1,5 +1,5 @@
-"""Helm and the schemas of Kubernetes' objects, which judge the chart. They come in the two packages of
-`requirements/chart.txt`, of which only these files are used. Helm's program there is for Linux on x86-64.
+"""Helm and the schemas of Kubernetes' objects, to check the chart. They come from the two packages in
+`requirements/chart.txt`, and only these files are used. The Helm program in them is for Linux on x86-64.
 """
 
 # ruff: noqa: INP001 # scripts are not a package
@@ -31,7 +31,7 @@ LOCK = ROOT / "requirements" / "chart.txt"
 CHART_TOOLS = Path(sys.prefix) / "chart"
 """Where scripts install them."""
 OLDEST, NEWEST = "1.30", "1.37"
-"""The versions of Kubernetes whose schemas are used; the chart requires the first."""
+"""The versions of Kubernetes whose schemas are used. The chart requires at least the first."""
 _URL = "https://t.example.com"
 EXAMPLES: dict[str, dict[str, Any]] = {
     "single": {
@@ -55,7 +55,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "volumeMounts": [{"name": "places", "mountPath": "/places"}],
     },
 }
-"""Values of an installation in each mode, which together use everything that the chart can render."""
+"""Values of an installation in each mode. Together they use everything that the chart can render."""
 WITHOUT_SCHEMA = {"PodMonitor"}
 """Kinds that Kubernetes does not define."""
 _INSTALL_SECONDS = 300.0
@@ -77,7 +77,7 @@ class ChartTools:
         return self.folder / "helm"
 
     def run(self, *arguments: str | Path) -> str:
-        """Return what Helm prints. Raises ChartToolsError with its errors."""
+        """Return Helm's output. Raises ChartToolsError with its errors."""
         ran = subprocess.run([self.helm, *arguments], capture_output=True, text=True, check=False)
         if ran.returncode:
             raise ChartToolsError(ran.stdout + ran.stderr)
@@ -90,12 +90,12 @@ class ChartTools:
         return [document for document in yaml.safe_load_all(rendered) if document]
 
     def lint(self, chart: Path, values: Mapping[str, Any]) -> None:
-        """Have Helm judge the chart. Raises ChartToolsError."""
+        """Check the chart with Helm. Raises ChartToolsError."""
         with _write_values(values) as path:
             self.run("lint", "--strict", chart, "--values", path)
 
     def find_faults(self, document: Mapping[str, Any], version: str) -> list[str]:
-        """Return what a version of Kubernetes does not accept in an object: wrong and unknown fields."""
+        """Return the wrong and unknown fields of an object under a version of Kubernetes."""
         if document["kind"] in WITHOUT_SCHEMA:
             return []
         folder = self.folder / f"v{version}.0-local-strict"
@@ -119,7 +119,7 @@ def _write_values(values: Mapping[str, Any]) -> Iterator[Path]:
 
 @functools.cache
 def _read_definitions(folder: Path) -> jsonschema_rs.Registry:
-    """Return what the schemas of a version refer to."""
+    """Return the definitions that the schemas of a version refer to."""
     definitions = json.loads((folder / "_definitions.json").read_text())
     return jsonschema_rs.Registry([("json-schema:///api/_definitions.json", definitions)])
 
@@ -144,7 +144,7 @@ def install_chart_tools(folder: Path) -> ChartTools:
 
 
 def _download(folder: Path) -> list[Path]:
-    """Download the locked packages without what they depend on."""
+    """Download the locked packages without their dependencies."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
                "--require-hashes", "--dest", str(folder), "--requirement", str(LOCK)]  # fmt: skip
     ran = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
@@ -154,7 +154,7 @@ def _download(folder: Path) -> list[Path]:
 
 
 def _read_files(wheels: list[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield Helm's program, an archive in an archive in an archive, and the schemas."""
+    """Yield Helm's program, which is nested in three archives, and the schemas."""
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as files:
             for name in files.namelist():

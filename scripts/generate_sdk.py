@@ -155,7 +155,7 @@ def _format(path: Path, text: str) -> str:
 
 
 def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]) -> Iterator[Method]:
-    """Return an operation's method; for a paged list also one that iterates over all pages."""
+    """Yield an operation's method and, for a paged list, one that iterates over all pages."""
     name, title = operation["operationId"], camel(operation["operationId"])
     required, optional, query = _parameters(types, operation)
     body = ""
@@ -220,7 +220,7 @@ def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str],
         if "contentSchema" in parameter["schema"]:
             kind = "Sequence[Mapping[str, str]]"
         elif parameter["in"] == "path" and _is_number(parameter["schema"]):
-            kind = "int | str"  # some answers have an id as a number, others as text
+            kind = "int | str"  # some answers have ids as numbers, others as text
         else:
             kind = types.expression(
                 parameter["schema"], NAMES.get(f"{operation['operationId']}.{name}", camel(name))

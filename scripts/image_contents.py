@@ -1,6 +1,5 @@
-"""What an image holds, as those who look for known faults need it: Debian's packages, Python's
-distributions, and what these bring along compiled. A line each: kind, name, version, and what it is
-inside of.
+"""An image's contents for vulnerability scans: Debian's packages, Python's distributions, and the compiled
+components in them. Each line has kind, name, version and the containing distribution.
 """
 
 # ruff: noqa: INP001 # a part of a script
@@ -19,7 +18,7 @@ _PURL = re.compile(r"pkg:(?P<kind>\w+)/")
 
 
 def list_contents(root: Path, packages: Path) -> list[str]:
-    """The lines of an image's root, whose Python distributions are in `packages`."""
+    """Return the lines for an image's root with its Python distributions in `packages`."""
     installed = distributions(path=[str(packages)])
     bills = packages.glob("*.dist-info/sboms/*.json")
     return [
@@ -38,8 +37,8 @@ def _debian(status: Path) -> Iterator[str]:
 
 
 def _inside(bill: Path) -> Iterator[str]:
-    """What a distribution's bill of materials names. Our own is of all distributions, and has what
-    is inside each below it.
+    """Yield the components in a distribution's bill of materials. Headwater's own bill covers all
+    distributions, each with the components inside it.
     """
     document: dict[str, Any] = json.loads(bill.read_text(encoding="utf-8"))
     for component in document.get("components", ()):

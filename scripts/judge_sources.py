@@ -1,8 +1,8 @@
-"""List where the tables of referrers differ from Snowplow's referer-parser, a judge of ours:
+"""List where the tables of referrers differ from Snowplow's referer-parser, as a check:
 
     python scripts/judge_sources.py FILE     FILE is its resources/referers.yml
 
-Its data is under the GPL: it is compared with, and no line of it is kept here.
+Its data is under the GPL: we only compare with it and copy no line of it.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -18,7 +18,9 @@ from headwater.sources.exclusions import SHIPPED
 from headwater.sources.vocabulary import REFERRERS
 
 KINDS = {"email": {"email"}, "paid": {"paid_other", "google_ads"}}
-"""What hosts of a medium should be; those of other media what most of their provider's are."""
+"""The expected sources for hosts of a medium. For other media, the most frequent source of the provider is
+expected.
+"""
 
 
 def main() -> int:
@@ -35,8 +37,8 @@ def main() -> int:
 
 
 def hosts(text: str) -> Iterator[tuple[str, str, str]]:
-    """Each host of the file with its medium and provider. This is no YAML reader: it knows the one
-    form that the file has.
+    """Yield each host in the file with its medium and provider. This reads only the one form of YAML in the
+    file.
     """
     medium = provider = key = ""
     for line in text.splitlines():
@@ -55,7 +57,7 @@ def hosts(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def target(host: str) -> str:
-    """What a host is here: a source or a platform, the reason why it is none, or `-`."""
+    """Return Headwater's result for a host: a source or a platform, the reason why it has none, or `-`."""
     is_app = host.startswith(("com.", "org."))
     address = read_address(f"{'android-app' if is_app else 'https'}://{host}")
     if address is None:

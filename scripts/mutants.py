@@ -1,9 +1,9 @@
-"""Draws faults over the source and counts how many the tests notice: `make mutants`.
+"""Draw faults in the source and count how many the tests detect: `make mutants`.
 
-All tests run once, in a copy of the tree, to see which of them reach the place of each fault. Then each
-fault is tried with these: first those whose names are nearest to its module's, at most MAX_FILES. The first
-that fails must pass without the fault, or nothing was noticed. A survivor needs a test, or a line with its
-reason in tests/equivalent_faults.txt.
+All tests run once, in a copy of the tree, to find out which of them reach each fault. Then each fault is
+tried with these tests: first with the files whose names are nearest to its module's, at most MAX_FILES. The
+first test that fails must pass without the fault, otherwise the fault counts as undetected. A survivor needs
+a test, or a line with its reason in tests/equivalent_faults.txt.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -31,25 +31,25 @@ SOURCE = ROOT / "src" / "headwater"
 EQUIVALENT = ROOT / "tests" / "equivalent_faults.txt"
 LEAST_CAUGHT = 0.9
 DEADLINE = 300.0
-"""The time limit of a step's tests in seconds; a fault that hangs them is noticed."""
+"""The time limit of a step's tests in seconds. A fault that makes them hang is detected."""
 MAX_FILES = 60
-"""Test files to run for a fault that the nearest do not notice."""
+"""The most test files that are run for a fault that the nearest ones do not detect."""
 NEAR_FILES = 6
-"""This number of files ends sooner in one process, because every process starts a database."""
+"""Up to this number, files end sooner in one process, because every process starts a database."""
 WORKERS = ("--numprocesses", "2")
 CACHE = ("-o", f"cache_dir={ROOT / '.pytest_cache'}")
-"""Packages of Node are kept there, which some tests need."""
+"""It contains Node packages that some tests need."""
 ALL_TESTS = (
     "pytest", "-q", "--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder",
     "--show-capture=no", "--tb=no", "-r", "N", *CACHE,
 )  # fmt: skip
 SPARED = ("__main__.py", "demo/")
-"""What is shown to people and decides nothing."""
+"""Modules that only display output and make no decisions."""
 _TIMES = itertools.count(1)
 
 
 def main(words: list[str] | None = None) -> int:
-    """Try the faults; 1 when too few are noticed."""
+    """Try the faults. Return 1 when too few are detected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -88,7 +88,7 @@ def read_sources() -> dict[str, str]:
 
 
 def read_reasons(text: str) -> dict[str, str]:
-    """Return why faults make no difference, by their names: `NAME # REASON` a line."""
+    """Return the reasons why faults make no difference, by name: one `NAME # REASON` per line."""
     reasons: dict[str, str] = {}
     for line in text.splitlines():
         name, mark, reason = line.partition(" # ")
@@ -98,7 +98,7 @@ def read_reasons(text: str) -> dict[str, str]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """Return a copy of what tests need."""
+    """Return a copy of the files that tests need."""
     copy = folder / "tree"
     left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", "dist", "headwater-data", ".*_cache")
     shutil.copytree(ROOT, copy, ignore=left_out, symlinks=True)
@@ -106,7 +106,7 @@ def copy_tree(folder: Path) -> Path:
 
 
 def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
-    """Return whether the tests that reach a fault notice it, and print it."""
+    """Return whether the tests that reach a fault detect it, and print the result."""
     path = copy / "src" / "headwater" / fault.path
     sound = path.read_text(encoding="utf-8")
     began = time.monotonic()
@@ -128,7 +128,9 @@ def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a module with a time of change that it never had, so that no cached bytecode is taken for it."""
+    """Write a module with a modification time that it never had, so that no cached bytecode is used for
+    it.
+    """
     path.write_text(text, encoding="utf-8")
     changed = next(_TIMES)
     os.utime(path, (changed, changed))
@@ -136,7 +138,7 @@ def write(path: Path, text: str) -> None:
 
 def steps(path: str, files: Tests) -> Iterator[Tests]:
     """Yield the tests to run for a module, in steps: first the files whose names share most words with the
-    module's path, and of these the files with the fewest tests.
+    module's path. Among equals, files with fewer tests come first.
     """
     words = set(re.findall("[a-z]+", path))
     order = sorted(

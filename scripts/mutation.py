@@ -1,5 +1,5 @@
-"""Faults that a developer could make: found in the syntax of a module, drawn by a seed and written
-into its text. Pure.
+"""Faults that a developer could make: found in a module's syntax, drawn by a seed and written into its text.
+Pure.
 """
 
 # ruff: noqa: INP001 # a part of a script
@@ -18,9 +18,9 @@ _BOUNDS = {
 }  # fmt: skip
 _JUNCTIONS = {ast.And: ast.Or, ast.Or: ast.And}
 _SPARED_CALLS = frozenset({"debug", "info", "warning", "error", "exception", "failpoint"})
-"""Calls that say something and change nothing."""
+"""Calls that report something and change nothing."""
 _NOT_RUN = frozenset({"annotation", "returns", "decorator_list", "args"})
-"""Fields of nodes that are read when a module is imported; a call's arguments are not meant."""
+"""Fields of nodes that are evaluated when a module is imported. A call's arguments are not among them."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Fault:
     path: str
     line: int
     start: int
-    """Of the replaced text, in bytes of the file."""
+    """The position of the replaced text, in bytes of the file."""
     end: int
     was: str
     becomes: str
@@ -38,12 +38,12 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """The fault by its module and text, which stay the same when lines move."""
+        """The fault's module and text, which stay the same when lines move."""
         return f"{self.path}: {' '.join(self.was.split())} -> {' '.join(self.becomes.split())}"
 
     @property
     def is_statement(self) -> bool:
-        """Whether a whole statement is replaced, and not an expression within one."""
+        """Whether an entire statement is replaced rather than an expression within one."""
         return self.becomes.startswith(("pass", "return "))
 
     def written_into(self, source: str) -> str:
@@ -74,7 +74,7 @@ def draw_faults(sources: Mapping[str, str], count: int, seed: int) -> list[Fault
 
 
 class _Places:
-    """The text of a module by the positions that its syntax tree has."""
+    """The text of a module, by the positions in its syntax tree."""
 
     def __init__(self, path: str, source: str) -> None:
         self._path = path
@@ -93,8 +93,8 @@ class _Places:
 
 
 def _code(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes that run when the module is used, not when it is imported: what stands in
-    functions, without annotations and decorators.
+    """Yield the nodes that run when the module is used rather than imported: the contents of functions
+    without annotations and decorators.
     """
     waiting: list[ast.AST] = [module]
     while waiting:
@@ -109,7 +109,7 @@ def _code(module: ast.Module) -> Iterator[ast.AST]:
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.JoinedStr | ast.Assert):
-        return  # parts of an f-string have no places of their own; assertions are for types
+        return  # parts of an f-string have no positions; assertions are for types
     yield node
     for name, value in ast.iter_fields(node):
         if name in _NOT_RUN and not isinstance(node, ast.Call):
@@ -120,7 +120,7 @@ def _within(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield what a node can become by mistake, and the kind of the mistake."""
+    """Yield each mistaken replacement of a node, and the kind of the mistake."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in _BOUNDS:
             other = ast.Compare(left, [_BOUNDS[type(operator)]()], [right])

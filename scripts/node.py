@@ -1,6 +1,6 @@
-"""Node and the packages of `tests/conformance/package-lock.json`: other people's clients and suites, the
-TypeScript compiler, and the judges of packages and workflows. Node and npm come with a Python package of the
-development environment.
+"""Node and the packages of `tests/conformance/package-lock.json`: other projects' clients and test suites,
+the TypeScript compiler, and checkers for packages and workflows. Node and npm come with a Python package of
+the development environment.
 """
 
 # ruff: noqa: INP001 # scripts are not a package
@@ -48,7 +48,7 @@ class Node:
         seconds: float = RUN_SECONDS,
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a script to its end and return what it printed, whatever its exit code."""
+        """Run a script to its end and return its output, for any exit code."""
         return subprocess.run(
             self.command(script, *arguments),
             cwd=cwd or self.folder, env=self.environment(env), capture_output=True, text=True,
@@ -58,7 +58,7 @@ class Node:
     def start(
         self, script: Path, *arguments: str, env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """Start a script that the caller talks to while it runs."""
+        """Start a script that the caller communicates with."""
         return subprocess.Popen(
             self.command(script, *arguments),
             cwd=self.folder, env=self.environment(env), text=True,
@@ -66,8 +66,8 @@ class Node:
         )  # fmt: skip
 
     def command(self, script: Path, *arguments: str) -> list[str]:
-        """Return the command line of a script. Ours are copied beside the packages, where Node looks for what
-        they import.
+        """Return the command line of a script. Our scripts are copied next to the packages, where Node finds
+        their imports.
         """
         if self.folder not in script.parents:
             script = Path(shutil.copy(script, self.folder / script.name))
@@ -85,7 +85,7 @@ class Node:
         return archive
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return nothing of this process but the path to programs, and a separate home."""
+        """Return only the path to programs from this process's environment, and a separate home."""
         return {"PATH": f"{NODE.parent}:{os.environ['PATH']}", "HOME": str(self.folder)} | dict(extra or {})
 
 

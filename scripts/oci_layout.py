@@ -1,5 +1,5 @@
-"""Layers and images as the Open Container Initiative defines them, with the same bytes for the same
-files: entries in order, without the times and accounts of whoever builds.
+"""Layers and images in the format of the Open Container Initiative, with the same bytes for the same files:
+sorted entries, without the builder's times and accounts.
 """
 
 # ruff: noqa: INP001 # beside a script
@@ -22,20 +22,20 @@ GZIP_LEVEL = 6
 
 @dataclass(frozen=True)
 class Layer:
-    """A compressed archive of files, and the digest of it uncompressed."""
+    """A compressed archive of files, and its uncompressed digest."""
 
     blob: bytes
     diff_id: str
 
 
 def make_digest(blob: bytes) -> str:
-    """How the format names a blob."""
+    """Return a blob's digest in the format's notation."""
     return f"sha256:{hashlib.sha256(blob).hexdigest()}"
 
 
 def make_layer(root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int]], epoch: int) -> Layer:
-    """The layer of `paths` below `root`. Everything is root's, for all to read, and of the time
-    `epoch`, but for the paths in `owned`: path → its account and group, and its mode.
+    """Return the layer of `paths` below `root`. Everything belongs to root, is readable by all and has the
+    time `epoch`, except the paths in `owned`: path → its account and group, and its mode.
     """
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
@@ -58,8 +58,8 @@ def make_layer(root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int
 def write_archive(
     target: Path, layers: list[Layer], config: dict[str, Any], architecture: str, created: str
 ) -> str:
-    """Write an image as one file that `podman load`, `docker load` and skopeo read; return its
-    digest. `config` is what a container begins with, `created` a time in ISO 8601.
+    """Write an image as one file that `podman load`, `docker load` and skopeo read. Return its digest.
+    `config` is the configuration of containers, `created` a time in ISO 8601.
     """
     image = {
         "architecture": architecture, "os": "linux", "created": created, "config": config,

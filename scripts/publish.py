@@ -41,8 +41,8 @@ def publish_npm(folder: Path) -> Iterable[Command]:
 
 
 def publish_image(folder: Path) -> Iterable[Command]:
-    """Upload the image of both architectures, and name it for the step that signs it. The password of the
-    registry comes on standard input.
+    """Upload the image for both architectures, and print its name for the step that signs it. The registry's
+    password comes from standard input.
     """
     image, version = str(read_project()["image"]), read_version()
     joined = folder / f"headwater-{version}.oci.tar"
@@ -57,7 +57,7 @@ def publish_image(folder: Path) -> Iterable[Command]:
 
 
 def publish_chart(folder: Path) -> Iterable[Command]:
-    """Upload the chart next to the image. The password of the registry comes on standard input."""
+    """Upload the chart next to the image. The registry's password comes from standard input."""
     registry = str(read_project()["image"]).rpartition("/")[0]
     actor = os.environ.get("GITHUB_ACTOR", "")
     helm = install_chart_tools(CHART_TOOLS).helm
@@ -66,7 +66,7 @@ def publish_chart(folder: Path) -> Iterable[Command]:
 
 
 def publish_release(folder: Path) -> Iterable[Command]:
-    """Publish the files with the notes of the version, under its tag."""
+    """Publish the files with the version's notes, under its tag."""
     tag = f"v{read_version()}"
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != "NOTES.md")
     yield ["gh", "release", "create", tag, "--verify-tag", "--title", tag,

@@ -1,4 +1,4 @@
-"""Finds which tests run the places of some faults: every place notes the test that passes it."""
+"""Find the tests that reach the positions of some faults: each position records the running test."""
 
 # ruff: noqa: INP001 # a part of a script
 
@@ -41,13 +41,15 @@ _CALL = "__import__('headwater.reach', fromlist=['note']).note({place})"
 Tests = dict[str, list[str]]
 """Tests to run by their file."""
 Span = tuple[int, int, str, str]
-"""Where something is put around a text: its start, its end, and what goes before and after it."""
+"""A text to wrap: its start, its end, and the texts before and after it."""
 
 
 def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -> list[Tests]:
-    """Return the tests that reach each fault, by running all tests on a copy with notes at its places.
+    """Return the tests that reach each fault, by running all tests on a copy with recording calls at its
+    positions.
 
-    A place that a fixture or an import passes is reached by the whole file, as it serves its other tests too.
+    A position that a fixture or an import reaches counts for the whole file, because it may serve the file's
+    other tests, too.
     """
     file = copy / "reached.txt"
     file.touch()
@@ -66,7 +68,7 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
 
 
 def make_span(place: int, fault: Fault) -> Span:
-    """Return the note that goes before a fault's statement or into its expression."""
+    """Return the recording call to insert before a fault's statement or into its expression."""
     call = _CALL.format(place=place)
     if fault.is_statement:
         return fault.start, fault.end, f"{call}; ", ""
@@ -74,7 +76,7 @@ def make_span(place: int, fault: Fault) -> Span:
 
 
 def put_around(text: str, spans: Iterable[Span]) -> str:
-    """Put texts around spans, which may lie within each other and begin or end together.
+    """Wrap spans in texts. Spans may be nested, and start or end together.
 
     a < b or c        the whole, and a < b within it
     ((a < b) or c)    the longer one opens first and closes last
@@ -91,7 +93,7 @@ def put_around(text: str, spans: Iterable[Span]) -> str:
 
 
 def read_notes(lines: Iterable[str], count: int) -> list[Tests]:
-    """Return the tests of each place: `3 tests/a/test_b.py::test_c (call)` a line."""
+    """Return the tests of each position, from lines such as `3 tests/a/test_b.py::test_c (call)`."""
     tests: list[Tests] = [{} for _ in range(count)]
     for line in lines:
         place, _, words = line.partition(" ")

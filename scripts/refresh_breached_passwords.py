@@ -2,10 +2,11 @@
 https://github.com/ignis-sec/Pwdb-Public (MIT): the most frequent passwords of a billion breached logins.
 
     python scripts/refresh_breached_passwords.py CHECKOUT           write the file
-    python scripts/refresh_breached_passwords.py CHECKOUT --check   1 when the file is not what it would write
+    python scripts/refresh_breached_passwords.py CHECKOUT --check   exit with 1 when the file is outdated
 
-The same commit gives the same file. It has the passwords that are long enough to be chosen here, as hashes,
-because many are obscene. A prefix of 40 bits is enough: of 100 million other passwords it refuses one.
+The same commit gives the same file. It contains the passwords that are long enough to be accepted here. They
+are hashed, because many are obscene. A prefix of 40 bits is enough: it refuses one in 100 million other
+passwords.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -47,7 +48,7 @@ def main() -> int:
 
 
 def build(checkout: Path) -> str:
-    """The whole data file."""
+    """Return the whole data file."""
     passwords = read_upstream(checkout, "show", f"HEAD:{UPSTREAM}").splitlines()
     hashes = {hash_breached(password) for password in passwords if len(password) >= MIN_LENGTH}
     licence = read_upstream(checkout, "show", "HEAD:LICENSE").strip().splitlines()

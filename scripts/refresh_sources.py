@@ -2,10 +2,10 @@
 https://github.com/matomo-org/searchengine-and-social-list (CC0 1.0).
 
     python scripts/refresh_sources.py CHECKOUT           write the file
-    python scripts/refresh_sources.py CHECKOUT --check   1 when the file is not what it would write
+    python scripts/refresh_sources.py CHECKOUT --check   exit with 1 when the file is outdated
 
-The same commit gives the same file. Only hosts of listed sources are taken; the upstream lists
-have many others, and count as a search engine's what merely uses it, which BRANDS leaves out.
+The same commit gives the same file. Only hosts of listed sources are used. The upstream lists have many
+others, and assign sites that merely use a search engine to it. BRANDS excludes those.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -62,10 +62,10 @@ BRANDS = {
         "YouTube": ("youtube", r"youtube|youtu"),
     },
 }
-"""Per upstream file, its names to our target, and what one label of a host must be to be taken."""
+"""For each upstream file, its names with our targets, and the label that a host must contain to be used."""
 
 WHOLE_DOMAIN = frozenset({"AIAssistants.yml", "Socials.yml"})
-"""Files whose hosts stand for every host below them too; a search engine has other hosts."""
+"""Files whose hosts include all their subdomains. A search engine's subdomains may be other hosts."""
 
 HEADER = """\
 # Hosts of search engines, social networks and AI assistants: `pattern target`, as in referrers.txt.
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def build(checkout: Path) -> str:
-    """The whole data file."""
+    """Return the whole data file."""
     commit = subprocess.run(
         ["git", "-C", str(checkout), "log", "-1", "--format=%H of %cs"],
         check=True, capture_output=True, text=True,
@@ -110,7 +110,7 @@ def build(checkout: Path) -> str:
 
 
 def patterns(file: str, text: str, brands: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Our patterns for an upstream file's hosts, with their targets."""
+    """Yield our patterns for an upstream file's hosts, with their targets."""
     entries = list(hosts(text))
     missing = brands.keys() - {name for name, _ in entries}
     if missing:
@@ -125,8 +125,8 @@ def patterns(file: str, text: str, brands: dict[str, tuple[str, str]]) -> Iterat
 
 
 def hosts(text: str) -> Iterator[tuple[str, str]]:
-    """Each host of an upstream file with the name it stands under. This is no YAML reader: it
-    knows the two forms that the upstream documentation describes, and stops at anything else.
+    """Yield each host of an upstream file with its name. This reads only the two forms that the upstream
+    documentation describes, and stops at anything else.
     """
     name = key = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -144,7 +144,7 @@ def hosts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def expand(host: str, *, whole: bool) -> Iterator[str]:
-    """Our patterns for one upstream host, where `{}` stands for any country."""
+    """Yield our patterns for one upstream host. `{}` means any country."""
     if re.fullmatch(r"(com|org)\.[a-z.]+", host) and not host.startswith(("com.com", "org.org")):
         yield f"android-app://{host}"
     elif host.startswith("{}."):
@@ -157,7 +157,7 @@ def expand(host: str, *, whole: bool) -> Iterator[str]:
 
 
 def wider(pattern: str) -> Iterator[str]:
-    """The patterns that match wherever this one does, the narrowest first."""
+    """Yield the patterns that match at least the same hosts, the narrowest first."""
     host, slash, _ = pattern.removeprefix("*.").partition("/")
     if slash:
         yield pattern.partition("/")[0]

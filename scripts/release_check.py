@@ -2,8 +2,8 @@
 as `make release-check` does.
 
 It builds into the folder, checks the result, and prints a line for each step: `ok`, `skipped` with what the
-machine lacks, or `failed`. `--tag v1.2.0` also requires what only the commit of a release has: the date in
-the changelog, the hashes of released migrations, and public addresses. `--skip STEP` leaves a step out.
+machine lacks, or `failed`. `--tag v1.2.0` also checks requirements for a release's commit: the date in the
+changelog, the hashes of released migrations, and public addresses. `--skip STEP` skips a step.
 """
 
 # ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
@@ -44,7 +44,7 @@ class SkippedError(RuntimeError):
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
-    """Run a program and return what it prints. Raises FailedError."""
+    """Run a program and return its output. Raises FailedError."""
     environment = os.environ | variables
     ran = subprocess.run(
         command,
@@ -141,7 +141,7 @@ def copy_sources(target: Path) -> None:
 
 
 def check_python(folder: Path) -> str:
-    """Have the metadata and contents of both Python packages judged."""
+    """Check the metadata and contents of both Python packages."""
     wheels, sources = sorted(folder.glob("*.whl")), sorted(folder.glob("headwater[-_]*[0-9].tar.gz"))
     sources = [path for path in sources if "deploy" not in path.name]
     run(BIN / "twine", "check", "--strict", *wheels, *sources)
@@ -152,7 +152,7 @@ def check_python(folder: Path) -> str:
 
 
 def check_typescript(folder: Path) -> str:
-    """Have the TypeScript client's package judged."""
+    """Check the TypeScript client's package."""
     node = node_packages()
     (archive,) = folder.glob("headwater-client-*.tgz")
     for judge in ("publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"):
@@ -163,7 +163,7 @@ def check_typescript(folder: Path) -> str:
 
 
 def check_plugin(_: Path) -> str:
-    """Have PHP parse every file of the plugin."""
+    """Check the syntax of every file of the plugin with PHP."""
     php = require_program("php")
     files = sorted((ROOT / "integrations" / "woocommerce").rglob("*.php"))
     for path in files:
@@ -172,7 +172,7 @@ def check_plugin(_: Path) -> str:
 
 
 def check_chart(folder: Path) -> str:
-    """Have Helm judge the chart, and Kubernetes' schemas the objects of both modes."""
+    """Check the chart with Helm, and the objects of both modes with Kubernetes' schemas."""
     try:
         tools = install_chart_tools(CHART_TOOLS)
     except ChartToolsError as error:
@@ -238,7 +238,7 @@ def report(name: str, step: Callable[[], str]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the steps and list what is missing."""
+    """Run the steps and list the missing ones."""
     parser = argparse.ArgumentParser(description="Check a release without publishing it.")
     parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--tag", help="the tag of the release, such as v1.2.0")

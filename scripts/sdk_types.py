@@ -47,7 +47,7 @@ class TypeTable:
     """The types of a document, declared once each."""
 
     is_input = False
-    """Whether the types are of a request body, where decimals and times are accepted as Python values."""
+    """Whether the types belong to a request body, which accepts decimals and times as Python values."""
 
     def __init__(self, components: Mapping[str, Schema]) -> None:
         self._components = components
@@ -150,7 +150,7 @@ def _docstring(text: str) -> str:
 
 
 def _widen(plain: str, schema: Schema) -> str:
-    """Add the Python types that the client converts: of numbers, times and days."""
+    """Add the Python types that the client converts for numbers, times and days."""
     if plain == "float":
         return "float | Decimal"
     if plain == "str" and (pattern := schema.get("pattern")):

@@ -95,7 +95,7 @@ class TypeScriptTable(TypeTable):
 
 
 def generate(document: dict[str, Any]) -> str:
-    """The module of a document."""
+    """Return the module for a document."""
     types = TypeScriptTable(document["components"]["schemas"])
     methods = [
         text
@@ -147,7 +147,7 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
 
 
 def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
-    """The type of the object of parameters, with a default where all may be left out."""
+    """Return the type of the parameters object, with a default where all may be omitted."""
     fields: list[str] = []
     for each in parameters:
         name = each["name"]
@@ -161,7 +161,7 @@ def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
 
 
 def _asked(parameters: list[dict[str, Any]]) -> str:
-    """The object of parameters under the names that they are sent by."""
+    """Return the parameters object, with the names in the request."""
     pairs = [f'"{each["name"]}": query.{each["name"]}' for each in parameters]
     return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
 

@@ -1,5 +1,5 @@
-"""One page of the documentation site: Markdown to HTML with anchors, links to other pages, words of
-the glossary linked where they first stand, and its sections for the search. Pure.
+"""One page of the documentation site: converts Markdown to HTML with anchors, links to other pages, links for
+the first occurrence of glossary terms, and sections for the search. Pure.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -21,35 +21,35 @@ _MARKS = re.compile(r"[^\w\- ]")
 
 
 class BrokenLinkError(Exception):
-    """A link that leads to no file of the repository."""
+    """A link to a file that is not in the repository."""
 
 
 @dataclass
 class Section:
-    """What stands under one heading, or the meaning of one word of the glossary."""
+    """The text under one heading, or the meaning of one glossary term."""
 
     anchor: str
     level: int
-    """Of the heading; 0 for a word of the glossary."""
+    """The heading's level. 0 for a glossary term."""
     heading: str
     text: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page's links lead from."""
+    """The page that contains the links."""
 
     path: str
     """The page's file, from the repository's root."""
     url: str
     urls: Mapping[str, str]
-    """Of every page's file its address on the site."""
+    """Every page's address on the site, by file."""
     exists: Callable[[str], bool]
-    """Whether the repository has a file or folder."""
+    """Returns whether the repository has a file or folder."""
 
     def link(self, target: str) -> str | None:
-        """Return the address on the site that a link leads to; None for a file that is no page.
-        Raises BrokenLinkError.
+        """Return the address on the site that a link leads to, or None for a file that is not a page. Raises
+        BrokenLinkError.
         """
         if _OUTSIDE.match(target) or target.startswith("#"):
             return target
@@ -66,7 +66,7 @@ class Place:
         return self.relative(f"pictures/{posixpath.basename(source)}")
 
     def relative(self, url: str) -> str:
-        """Return an address of the site as this page writes it."""
+        """Return an address of the site, relative to this page."""
         return posixpath.relpath(url, posixpath.dirname(self.url) or ".")
 
 
@@ -84,8 +84,8 @@ def slug(heading: str) -> str:
 
 
 def render(text: str, place: Place, terms: Sequence[str] = ()) -> Rendered:
-    """Return a page. `terms` are linked to `term_anchor` of the glossary where they first stand; on
-    the glossary itself (without terms) each has its anchor.
+    """Render a page. The first occurrence of each of `terms` links to its `term_anchor` in the glossary. The
+    glossary itself (without terms) gets the anchors.
     """
     parser = MarkdownIt("commonmark").enable("table")
     parser.add_render_rule("table_open", _table_open)
@@ -100,7 +100,7 @@ def render(text: str, place: Place, terms: Sequence[str] = ()) -> Rendered:
 
 
 def term_anchor(term: str) -> str:
-    """Return the anchor of a word of the glossary."""
+    """Return the anchor of a glossary term."""
     return f"term-{slug(term)}"
 
 
@@ -112,7 +112,7 @@ class _Page:
         self.sections: list[Section] = []
 
     def read(self, tokens: list[Token]) -> None:
-        """Note the sections of a page, and change its tokens."""
+        """Record the sections of a page, and change its tokens."""
         within: list[str] = []
         for before, token in zip([None, *tokens], tokens, strict=False):
             if token.nesting == 1:
@@ -161,7 +161,7 @@ class _Page:
                 child.attrSet("src", self._place.picture(str(child.attrGet("src"))))
             elif child.type == "link_open":
                 href = self._place.link(str(child.attrGet("href")))
-                if href is None:  # a file that the site has not
+                if href is None:  # a file that is not on the site
                     child.type, child.hidden, dropped = "text", True, dropped + 1
                 else:
                     child.attrSet("href", href)
@@ -169,7 +169,7 @@ class _Page:
                 child.type, child.hidden, dropped = "text", True, dropped - 1
 
     def _with_terms(self, children: list[Token]) -> list[Token]:
-        """Return the words of a paragraph with the glossary's linked that stand there first."""
+        """Return the words of a paragraph, with links for the glossary terms that occur first in it."""
         changed: list[Token] = []
         depth = 0
         for child in children:
@@ -181,7 +181,7 @@ class _Page:
     def _split(self, token: Token) -> list[Token]:
         lowered = token.content.lower()
         for term in self._terms:
-            if term.lower() not in lowered:  # which most are not, and which costs less than to search
+            if term.lower() not in lowered:  # most are not, and this costs less than the search
                 continue
             match = re.search(rf"\b{re.escape(term)}\b", token.content, re.IGNORECASE)
             if match is None:
@@ -195,7 +195,7 @@ class _Page:
 
 
 def _unhead_empty_cells(tokens: list[Token]) -> None:
-    """Make plain cells of a table's headers without words: they head nothing."""
+    """Turn empty header cells of a table into plain ones, because they head nothing."""
     for at, token in enumerate(tokens):
         if token.type == "th_open" and not tokens[at + 1].content.strip():
             token.tag = tokens[at + 2].tag = "td"

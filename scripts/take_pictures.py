@@ -1,6 +1,6 @@
-"""Take the documentation's pictures: `make pictures`, with Chromium.
+"""Take the documentation's screenshots: `make pictures`, with Chromium.
 
-They show the sample Space of `headwater demo`, whose journeys are the same except for the date.
+They show the sample Space of `headwater demo`, whose journeys are always the same except for the date.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -25,7 +25,7 @@ PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 COLOURS = 256
 MAX_BYTES = 120_000
-"""Of one picture: every clone of the repository and the first page of the README load them."""
+"""The limit for one picture: every clone of the repository and the README's first page load them."""
 PAGES = {
     "overview": "", "channels": "/channels", "models": "/models", "ads": "/campaigns",
     "customers": "/cohorts?period=last+6+months", "orders": "/events", "connections": "/setup",
@@ -88,7 +88,7 @@ def encode_png(pixels: np.ndarray) -> bytes:
     palette = found[np.argsort(-counts, kind="stable")[:COLOURS]]
     apart = found[:, None].astype(np.int32) - palette[None].astype(np.int32)
     nearest = (apart**2).sum(axis=2).argmin(axis=1).astype(np.uint8)
-    rows = np.zeros((height, 1 + width), np.uint8)  # each row begins with its filter: none
+    rows = np.zeros((height, 1 + width), np.uint8)  # the filter type of each row: none
     rows[:, 1:] = nearest[indexes].reshape(height, width)
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"PLTE", palette.tobytes()),

@@ -1,7 +1,7 @@
-"""The places that state the project's version.
+"""The files that state the project's version.
 
-`src/headwater/__init__.py` has the number; the other places cannot import it. The API document and the MCP
-server have versions of their own, which their specifications give.
+`src/headwater/__init__.py` has the number, and the other files cannot import it. The API document and the MCP
+server have separate versions, which their specifications define.
 """
 
 # ruff: noqa: INP001 # scripts are not a package
@@ -29,7 +29,7 @@ PLACES = {
     "deploy/chart/Chart.yaml": r'^(?:version|appVersion): "?([^"\n]+)"?$',
     "docs/install.md": r"headwater[:-](\d+\.\d+\.\d+)",
 }
-"""Each file and the pattern of its statements; the group is the version."""
+"""Each file and the pattern of its statements. The group is the version."""
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 

@@ -94,7 +94,7 @@ def _write_shares(requirements: Sequence[Requirement]) -> str:
 
 
 def _write_chapter(rows: Sequence[Requirement]) -> str:
-    """Return a chapter's table, with what is missing first."""
+    """Return a chapter's table, with missing requirements first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(rows):
         groups.setdefault((row.verdict, row.note), []).append(index)
@@ -107,7 +107,7 @@ def _write_chapter(rows: Sequence[Requirement]) -> str:
 
 
 def _fold(rows: Sequence[Requirement], indexes: Iterable[int]) -> str:
-    """Return ids, with a range for three or more of a section that follow each other."""
+    """Return ids, with a range for three or more consecutive ones of a section."""
     ranges: list[list[int]] = []
     for index in indexes:
         if ranges and ranges[-1][-1] == index - 1 and rows[index].section == rows[index - 1].section:

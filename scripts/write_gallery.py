@@ -1,6 +1,6 @@
 """Write the Google Tag Manager template into a clone of the repository that Google's Community Template
-Gallery reads: `python scripts/write_gallery.py ../headwater-gtm "Follow Consent Mode"`. What its publisher
-does by hand is in `integrations/google-tag-manager/README.md`.
+Gallery reads: `python scripts/write_gallery.py ../headwater-gtm "Follow Consent Mode"`. The publisher's
+manual steps are in `integrations/google-tag-manager/README.md`.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "sdks" / "python"))
 
-from hatch_build import make_links_absolute  # noqa: E402 # beside the package that it builds
+from hatch_build import make_links_absolute  # noqa: E402 # next to the package that it builds
 
 FOLDER = "integrations/google-tag-manager"
 TEMPLATE = ROOT / "src/headwater/console/static/google-tag-manager.tpl"
@@ -26,7 +26,7 @@ DOCUMENTATION = "docs/clients/google-tag-manager.md"
 _FIRST_SECTION = "___INFO___"
 _TERMS = "___TERMS_OF_SERVICE___"
 _FOR_DEVELOPERS = "## Tests"
-"""The heading of the README from which on nothing concerns users of the gallery."""
+"""The README's heading that starts the part for developers."""
 _VERSION = re.compile(r'^  - sha: "?[0-9a-f]{40}"?\n    changeNotes: .+\n', re.MULTILINE)
 
 

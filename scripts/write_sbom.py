@@ -1,8 +1,8 @@
-"""Write the software bill of materials that goes into the wheel, from the pinned requirements:
-`python scripts/write_sbom.py` (as `make lock` does). The same pins give the same bytes.
+"""Write the software bill of materials for the wheel from the pinned requirements: `python
+scripts/write_sbom.py` (as `make lock` does). The same pins give the same bytes.
 
-It is CycloneDX 1.6: a component for each distribution, and below it what the distribution brings
-along compiled, where faults are reported against that.
+It is CycloneDX 1.6, with a component for each distribution. Compiled components inside a distribution are
+listed below it, because vulnerabilities are reported against them.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -39,13 +39,13 @@ CLASSIFIERS = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "The Unlicense (Unlicense)": "Unlicense",
 }
-"""The SPDX identifiers of licences that a distribution names only in a classifier; others keep their name."""
+"""The SPDX identifiers of licences that a distribution only names in a classifier. Others keep their name."""
 ELSEWHERE = {"colorama": "BSD-3-Clause", "httpx2-jsfetch": "BSD-3-Clause", "pywin32": "PSF-2.0"}
 """The licences of distributions that are installed only on other systems."""
 
 
 def build_bill(pins: str, headwater: str, bundled: dict[str, list[dict[str, Any]]]) -> str:
-    """The document of the `pins` of a requirements file, and of what is `bundled`: distribution →
+    """Build the document from the `pins` of a requirements file and the `bundled` components: distribution →
     components inside it.
     """
     matches = list(PIN.finditer(pins))
@@ -113,7 +113,7 @@ def _find_licences(name: str) -> list[dict[str, Any]]:
 
 def find_bundled() -> dict[str, list[dict[str, Any]]]:
     """Return the compiled components inside the distributions of this environment."""
-    import psycopg  # noqa: PLC0415 # only where the real ones are looked at
+    import psycopg  # noqa: PLC0415 # only needed for the installed ones
     from cryptography.hazmat.backends.openssl import backend  # noqa: PLC0415
 
     number = psycopg.pq.version()
