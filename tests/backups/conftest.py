@@ -1,4 +1,4 @@
-"""An installation of its own, small and with rows in most tables, that every test here backs up."""
+"""A small installation with rows in most tables, which every test here backs up."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Rows = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Installation:
-    """A data directory whose PostgreSQL runs, and a Space with people in it."""
+    """A data directory with a running PostgreSQL, and a Space with people."""
 
     data_dir: Path
     stage: Stage
     ada: int
-    """Merges with `also_ada` once the backup is made."""
+    """Merged with `also_ada` after the backup."""
     also_ada: int
     bob: int
 
@@ -50,7 +50,7 @@ class Installation:
         merge(self.stage, self.also_ada, self.ada)
 
     def process(self, email: str) -> int:
-        """Process what waits, and return the contact of an address."""
+        """Process what waits, and return the contact with this address."""
         with connect(Embedded(self.data_dir).url) as worker:
             drain(worker)
         row = self.connection.execute(
@@ -71,7 +71,7 @@ class Installation:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The data directory, with its server."""
+    """The data directory, with its server running."""
     data_dir = install(tmp_path_factory.mktemp("installation") / "data")
     server = Embedded(data_dir)
     url = server.start(UNSAFE, tied=True)
@@ -83,7 +83,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def installation(made: Path) -> Iterator[Installation]:
-    """The installation with a Space of the test's own."""
+    """The installation with a new Space for the test."""
     with psycopg.connect(Embedded(made).url, autocommit=True) as connection:
         stage = make_stage(connection)
         also, ada, bob = (person(stage, address) for address in (f"a.{ADA}", ADA, BOB))
@@ -112,7 +112,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
-    """Runs a command that succeeds, and returns what it prints as JSON."""
+    """A function that runs a command successfully and returns its JSON output."""
 
     def run(*words: str | Path, code: int = 0) -> Any:
         capsys.readouterr()
@@ -124,7 +124,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command that fails, and returns its reason."""
+    """A function that runs a failing command and returns the reason."""
 
     def refused(*words: str | Path) -> str:
         capsys.readouterr()
@@ -136,7 +136,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 @pytest.fixture
 def serving() -> Iterator[Callable[[Path], psycopg.Connection]]:
-    """Starts the PostgreSQL of a restored data directory, and connects to it."""
+    """A function that starts a restored data directory's PostgreSQL and connects to it."""
     servers: list[Embedded] = []
     connections: list[psycopg.Connection] = []
 
@@ -156,12 +156,12 @@ def serving() -> Iterator[Callable[[Path], psycopg.Connection]]:
 
 @dataclass(frozen=True)
 class Databases:
-    """The installation's own database, and an empty one on the same server."""
+    """The installation's database, and an empty one on the same server."""
 
     installed: str
     empty: str
     use: Callable[[str], None]
-    """Names the database that commands work on."""
+    """Selects the database that commands use."""
 
     def empty_rows(self) -> Rows:
         with psycopg.connect(self.empty) as connection:
@@ -174,7 +174,7 @@ class Databases:
 
 @pytest.fixture
 def databases(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Iterator[Databases]:
-    """Both, with the secret key in the installation's database, which is used at first."""
+    """Both databases. The secret key is in the installation's database, which commands use first."""
     url = Embedded(installation.data_dir).url
     installation.connection.execute("CREATE DATABASE empty")
     installation.connection.execute("UPDATE installation SET secret_key = %s", (SECRET_KEY,))
@@ -186,8 +186,8 @@ def databases(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def all_rows(connection: psycopg.Connection) -> Rows:
-    """Every row of every table that a backup holds, in an order of their own; without the era of
-    revisions, which a restore draws anew.
+    """Return every row of every table in a backup, in the tables' own order. The era of revisions is left
+    out, because a restore draws a new one.
     """
     tables = connection.execute(
         "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
@@ -205,7 +205,7 @@ def all_rows(connection: psycopg.Connection) -> Rows:
 
 
 def emails(connection: psycopg.Connection, *contact_ids: int) -> list[str | None]:
-    """What contacts are called, by their ids."""
+    """Return the contacts' e-mail addresses, in the order of the ids."""
     rows = connection.execute(
         "SELECT id, email FROM contacts WHERE id = ANY(%s)", (list(contact_ids),)
     ).fetchall()

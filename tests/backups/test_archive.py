@@ -1,4 +1,4 @@
-"""A backup's file as it is read: what was written, or a refusal, whichever bit is lost."""
+"""Reading a backup's file: the written content, or a refusal if any bit is wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_it_works(file: Path) -> None:
 
 @pytest.mark.parametrize("bits", [0x01, 0x20, 0xFF])
 def test_a_lost_bit_anywhere(file: Path, bits: int) -> None:
-    """Also one of the secret key, of a flag that says encrypted, and of a name."""
+    """This includes bits of the secret key, of an encryption flag and of a name."""
     whole, refused = file.read_bytes(), 0
     for at in range(len(whole)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ bits]) + whole[at + 1 :])

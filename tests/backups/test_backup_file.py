@@ -1,4 +1,4 @@
-"""The file of a backup: whole or not there, verified, kept, and noted."""
+"""The file of a backup: complete or absent, verified, kept, and recorded."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_rows_that_do_not_come_back_are_noticed(
 
 
 def test_a_full_disk_leaves_nothing(installation: Installation, folder: Path) -> None:
-    """A limit on the size of files stands for it: the file is cut off in the middle."""
+    """A limit on file size simulates it: the file is cut off in the middle."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))

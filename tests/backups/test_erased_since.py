@@ -1,4 +1,4 @@
-"""The journal of erasures: who has been erased since a backup stays erased after its restore."""
+"""The journal of erasures: a person erased since a backup stays erased after its restore."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def keep(installation: Installation, keeper: JournalKeeper) -> None:
 
 
 def test_it_works(installation: Installation, databases: Databases, folder: Path, run: Run) -> None:
-    """Two contacts that were still apart in the backup merged before they were erased: both are."""
+    """Two contacts, still separate in the backup, merged before they were erased: both are erased."""
     keeper = JournalKeeper(Settings())
     made = run("backup", folder)
     keep(installation, keeper)
@@ -44,7 +44,7 @@ def test_it_works(installation: Installation, databases: Databases, folder: Path
 def test_somebody_who_still_waited_in_the_queue_is_erased(
     installation: Installation, databases: Databases, folder: Path, run: Run
 ) -> None:
-    """In the backup there is an event and no contact: in the copy it gets one of another id."""
+    """The backup has an event and no contact. In the copy, the event's contact gets another id."""
     made = run("backup", folder)
     contact_id = installation.process("waits@backup.example")
     installation.erase(contact_id)
@@ -122,7 +122,9 @@ def test_a_damaged_journal_is_put_aside_and_made_anew(installation: Installation
 
 
 def test_a_journal_that_was_moved_is_begun_again(installation: Installation, folder: Path) -> None:
-    """Though nothing was erased: a backup beside it would seem to need none."""
+    """It is rewritten although nothing was erased: otherwise, backups next to it would seem to need no
+    journal.
+    """
     keeper = JournalKeeper(Settings(backup_dir=folder))
     keep(installation, keeper)
     before = journal.read(folder / journal.NAME)

@@ -1,4 +1,4 @@
-"""Backups of a PostgreSQL of one's own, and restores into an empty database of one."""
+"""Backups of an external PostgreSQL, and restores into an empty external database."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
     run("backup", folder / "b.zip")
     installation.erase(installation.bob)
     databases.use(databases.installed)
-    run("backup", folder / "later.zip")  # which brings the journal up to date
+    run("backup", folder / "later.zip")  # which updates the journal
 
     def fail(*_: object) -> None:
         raise ValueError("a row that cannot be erased")
@@ -103,7 +103,7 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
 def test_a_backup_that_fails_says_why(
     installation: Installation, databases: Databases, folder: Path, refused: Refused
 ) -> None:
-    """A database user without access to a table of another program."""
+    """The database user can't access another program's table."""
     change = installation.connection.execute
     change("CREATE ROLE reader")
     change("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
@@ -141,7 +141,7 @@ def test_between_versions_of_postgresql(
     installation: Installation, folder: Path, tmp_path: Path, run: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """From 18 to 16, the oldest supported, and back."""
+    """From 18 to 16, the oldest supported version, and back."""
     run("backup", folder / "18.zip", "--with-secret-key", "--data-dir", installation.data_dir)
     server = Embedded(tmp_path / "oldest", OLDEST)
     url = server.start(UNSAFE, tied=True)

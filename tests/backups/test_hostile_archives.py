@@ -1,4 +1,4 @@
-"""A file that only looks like a backup is refused before it costs much, with the reason."""
+"""A file that only looks like a backup is refused with a reason, before it costs much."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DUMPED = b"SELECT 1;\n" * 50
 
 
 def write(path: Path, dump: bytes, *, packed: bool = False, **files: bytes) -> Path:
-    """A backup with this compressed dump, whose manifest is right."""
+    """Write a backup with this compressed dump and a valid manifest."""
     manifest = {
         "format": 1, "id": "00000000-0000-0000-0000-000000000001", "installation": {"id": "1"},
         "headwater": "0.1.0", "migrations": ["0001"], "made_at": "2026-05-01T00:00:00Z",
@@ -55,7 +55,7 @@ def bomb(size: int, level: int = 9) -> bytes:
 
 @pytest.fixture(scope="module")
 def large() -> bytes:
-    """Gzip of 200 MB of nothing, 1000 times as large as it is."""
+    """Return 200 MB of zeros in gzip, a thousandth of that size."""
     return bomb(200 * MB)
 
 

@@ -1,5 +1,5 @@
-"""Backups and restores that are killed at any moment leave nothing that is taken for whole, and
-nothing that is in the way of the next one.
+"""Backups and restores that are killed at any moment leave nothing that looks complete, and nothing that
+blocks the next attempt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Run = Callable[..., dict[str, Any]]
 
 
 def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
-    """A backup has its name once it is whole."""
+    """A backup gets its name once it is complete."""
     file = folder / "b.zip"
     where = ("--data-dir", str(installation.data_dir))
     victim = Victim("-m", "headwater", "backup", str(file), *where)
@@ -37,7 +37,7 @@ def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
 
 
 def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Path, run: Run) -> None:
-    """Nothing starts on half of it; begun anew, it comes to its end."""
+    """Nothing starts on half of a restore. A second attempt succeeds."""
     file = folder / "b.zip"
     made = run("backup", file, "--data-dir", installation.data_dir)
     new = tmp_path / "new"
@@ -46,7 +46,7 @@ def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Pa
     victim.seconds = 3.0
     while victim.killed < (KILLS or 1):
         victim.strike()
-        if Embedded(new).cluster.exists():  # at its end, or the moment before
+        if Embedded(new).cluster.exists():  # it was complete, or about to be
             assert_whole(new, made["rows"])
             shutil.rmtree(new)
         elif (new / "postgresql.restoring").exists():
@@ -59,7 +59,7 @@ def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Pa
 
 
 def assert_whole(data_dir: Path, rows: int) -> None:
-    """Its PostgreSQL starts, and the rows of every table are there."""
+    """Check that its PostgreSQL starts and has the rows of every table."""
     server = Embedded(data_dir)
     try:
         with psycopg.connect(server.start(UNSAFE, tied=True)) as connection:

@@ -1,5 +1,5 @@
-"""`headwater restore --recovered-to`: a database that PostgreSQL has brought back to an earlier
-moment by itself, from a base backup, becomes an installation without those erased since.
+"""`headwater restore --recovered-to`: PostgreSQL has recovered a database to an earlier moment from a base
+backup. It becomes an installation without the people erased since.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Refused = Callable[..., str]
 
 
 def take_base_backup(installation: Installation, data_dir: Path) -> Path:
-    """What an operator has who keeps base backups and the log: here up to the base backup's end."""
+    """Take a base backup, as an operator with continuous archiving has it. The log ends with the base
+    backup.
+    """
     data_dir.mkdir()
     url = Embedded(installation.data_dir).url
     words, variables = connected(program_path("pg_basebackup"), url.replace("/headwater?", "?"))

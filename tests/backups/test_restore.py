@@ -1,4 +1,4 @@
-"""`headwater backup` and `headwater restore`: what comes back, and where it must not go."""
+"""`headwater backup` and `headwater restore`: what is restored, and where a restore is refused."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
 
 
 def test_a_scratch_server_below_a_long_path_leaves_no_socket(tmp_path: Path) -> None:
-    """Its socket is elsewhere, because the path of one is short."""
+    """Its socket is elsewhere, because a socket's path must be short."""
     directory = tmp_path / ("long" * 25)
     with scratch_server(directory):
         elsewhere = Embedded(directory).sockets

@@ -1,4 +1,4 @@
-"""The places of tables in a cluster. What is done on a real one needs HEADWATER_TEST_CITUS_URL."""
+"""The distribution of tables in a cluster. Tests of a real one need HEADWATER_TEST_CITUS_URL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.clusters import CLUSTER_URL
 
 IS_CLUSTER = CLUSTER_URL is not None
 NEVER_SPREAD = {"audit_entries"}
-"""No version distributed it, and Citus takes back no table with an identity column."""
+"""No version distributed it, and Citus can't undistribute a table with an identity column."""
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
@@ -35,7 +35,7 @@ def test_it_works(connection: psycopg.Connection) -> None:
 def test_a_table_of_the_first_node_that_was_spread_is_taken_back(
     connection: psycopg.Connection, table: str
 ) -> None:
-    """As by the versions before."""
+    """Earlier versions distributed it."""
     connection.execute("SELECT create_distributed_table(%s, 'space_id')", (table,))
     assert [place.table for place in list_places(connection) if not place.is_placed] == [table]
     assert [place.table for place in distribute(connection)] == [table]
@@ -61,7 +61,9 @@ def test_distributed_rows_are_counted_once(connection: psycopg.Connection, space
 def test_a_queue_and_a_node_are_written_together_or_not_at_all(
     connection: psycopg.Connection, space_id: int
 ) -> None:
-    """In two phases, so that no crash between two commits leaves a row stored and still waiting."""
+    """They use two-phase commit, so that no crash between two commits leaves a row stored and still
+    waiting.
+    """
     commands = list[str]()
     connection.add_notice_handler(lambda notice: commands.append(notice.message_primary or ""))
     connection.execute("SET citus.log_remote_commands = on")

@@ -1,5 +1,5 @@
-"""Moves of Spaces between nodes. What is done on a real cluster needs HEADWATER_TEST_CITUS_URL; on
-a single PostgreSQL, tables and functions of the names of Citus' stand in for it in planning.
+"""Moves of Spaces between nodes. Tests of a real cluster need HEADWATER_TEST_CITUS_URL. On a single
+PostgreSQL, planning uses stand-ins for Citus' tables and functions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LANGUAGE sql AS 'TABLE stand_in.levels';
 
 
 def place_space(connection: psycopg.Connection, hashed: int) -> int:
-    """Insert a Space of this hash: 0 is isolated on b, less is on a, and more on c."""
+    """Insert a Space with this hash: 0 is isolated on b, lower ones are on a, higher ones on c."""
     space_id = insert_space(connection)
     connection.execute("INSERT INTO stand_in.hashes VALUES (%s, %s)", (space_id, hashed))
     return space_id
@@ -60,7 +60,7 @@ def place_space(connection: psycopg.Connection, hashed: int) -> int:
 
 @pytest.fixture
 def stand_in(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
-    """A connection to what looks like a cluster of the nodes A, B, and one that is to be empty."""
+    """A connection to what looks like a cluster of nodes A, B and one that is being emptied."""
     if IS_CLUSTER:
         pytest.skip("on a single PostgreSQL")
     monkeypatch.setattr(moves, "is_cluster", lambda _: True)
@@ -77,7 +77,7 @@ def refusal(connection: psycopg.Connection, space_id: int, *address: str | int) 
 
 @on_cluster
 def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
-    """A Space goes to every node and back, and its rows with it."""
+    """A Space moves to every node and back, with its rows."""
     connection.execute(
         "INSERT INTO clicks (space_id, click, device, first_seen_at)"
         " VALUES (%s, gen_random_uuid(), gen_random_uuid(), now())",
@@ -142,7 +142,7 @@ def test_steps_are_those_that_are_left(stand_in: psycopg.Connection) -> None:
 
 
 def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection) -> None:
-    """By way of the node that is not its goal."""
+    """It goes through the node that isn't its target."""
     space_id, last = place_space(stand_in, 5), place_space(stand_in, 9)
     onto_a, onto_b = (MoveStep("split", node, 1) for node in (A, B))
     assert plan_steps(stand_in, space_id, ("a", 5432)) == [onto_b, onto_a]
@@ -179,7 +179,7 @@ def test_refusals(stand_in: psycopg.Connection) -> None:
 
 
 def test_every_distributed_table_can_be_followed(connection: psycopg.Connection) -> None:
-    """A table without a key would keep every Space where it is."""
+    """A table without a key would prevent all moves."""
     keyless = connection.execute(moves.queries["keyless"], {"tables": list(DISTRIBUTED)})
     assert keyless.fetchall() == []
 

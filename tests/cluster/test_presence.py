@@ -1,5 +1,5 @@
-"""The presence of a cluster: all processes connect to its first node. What is done on a real one
-needs HEADWATER_TEST_CITUS_URL; on a single PostgreSQL, a table of the name of Citus' stands in.
+"""The presence of a cluster: all processes connect to its first node. Tests of a real one need
+HEADWATER_TEST_CITUS_URL. On a single PostgreSQL, a table with the name of Citus' is a stand-in.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_no_process_starts_on_another_node(connection: psycopg.Connection, datab
 
 @pytest.mark.parametrize("named", [True, False])
 def test_only_sessions_of_a_cluster_are_impatient(named: bool, connection: psycopg.Connection) -> None:
-    """Of those on a single PostgreSQL the operator's own setting holds."""
+    """On a single PostgreSQL, the operator's own setting applies."""
     if named:
         connection.execute("SET lock_timeout = '7s'")
     connection.execute(BOUND_WAITING)

@@ -1,4 +1,4 @@
-"""The application as programs on this machine reach it, and an assistant's token for it."""
+"""The application at its local address, and an assistant's token for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.spaces import insert_space
 
 @pytest.fixture(scope="module")
 def local(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
-    """An assistant of a Space whose base URL is where the application listens."""
+    """An assistant of a Space whose base URL is the application's local address."""
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("local"))
     running = run_application(settings, database_url)
     with psycopg.connect(database_url, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""The content of the answers to the suite: images, sounds, schemas and requests for input."""
+"""The content of answers to the suite: images, sounds, schemas and requests for input."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ IN_HEADERS = {
     },
 }  # fmt: skip
 
-# ------------------------------------------------------------------------- contents and what asks
+# ------------------------------------------------------------------------------ contents and requests
 
 
 def text(words: str) -> TextContent:

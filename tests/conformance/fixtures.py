@@ -1,6 +1,5 @@
-"""The server that the public suite asks for: a tool, resource or prompt for each thing that the
-protocol can carry. It stands behind our own endpoint in place of the production server, so that the
-suite tries how the endpoint carries them.
+"""The server that the public suite expects: a tool, resource or prompt for each feature of the protocol. It
+runs behind our own endpoint in place of the production server, so that the suite tests the endpoint.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ async def _missing_capability(context: Any, _: Any) -> Answer:
 
 
 def _rounds(*rounds: dict[str, Any], stateful: bool = False, last: str = "done") -> Call:
-    """A tool that asks for some input after another; its state is how often it has."""
+    """Return a tool that requests several inputs in turn. Its state is the number of requests so far."""
 
     async def call(_: Any, params: Any) -> Answer:
         given = params.input_responses or {}
@@ -264,7 +263,7 @@ async def _complete(_: Any, __: Any) -> CompleteResult:
 
 
 def build_fixture_server() -> Server[Any]:
-    """The server, of which our endpoint makes one that can be reached."""
+    """Return the server. Our endpoint makes it reachable."""
     schemas = {**dict.fromkeys((*SIMPLE, *ASKING), OBJECT), **SCHEMAS}
     hint = CacheHint(ttl_ms=1000, scope="private")
     server: Server[Any] = Server(

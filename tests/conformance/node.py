@@ -1,7 +1,7 @@
 """Node and the packages of `package-lock.json`, for tests.
 
-The packages are installed once per lock, into pytest's cache. Where the package registry cannot be
-reached the tests are skipped, unless HEADWATER_TEST_NODE=required says that they must run.
+The packages are installed once per lock, into pytest's cache. Where the package registry can't be reached,
+the tests are skipped, unless HEADWATER_TEST_NODE=required.
 """
 
 from __future__ import annotations

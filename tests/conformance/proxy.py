@@ -1,4 +1,4 @@
-"""A pass-through proxy that adds a header, for programs that cannot send one of their own."""
+"""A pass-through proxy that adds a header, for programs that can't set headers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 
 @dataclass
 class Proxy:
-    """Where it listens, where it sends what it gets, and what it adds."""
+    """The proxy's address, its target, and the token that it adds."""
 
     url: str
     target: str = ""
     """`host:port`."""
     token: str = ""
     statuses: list[int] = field(default_factory=list[int])
-    """Of what it passed on."""
+    """The status codes of the answers."""
 
 
 @contextmanager
 def proxied() -> Iterator[Proxy]:
-    """A proxy that listens; `target` and `token` can be set once they are known."""
+    """A running proxy. `target` and `token` can be set once they are known."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     proxy = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
     server.RequestHandlerClass = _handler(proxy)
@@ -69,7 +69,7 @@ def _handler(proxy: Proxy) -> Callable[..., BaseHTTPRequestHandler]:
             self.send_header("Connection", "close")
             self.end_headers()
             self.close_connection = True
-            with suppress(OSError):  # who asked may have gone
+            with suppress(OSError):  # the client may have disconnected
                 while piece := answer.read1():
                     self.wfile.write(piece)
                     self.wfile.flush()

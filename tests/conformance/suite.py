@@ -1,4 +1,4 @@
-"""Running the protocol's public conformance suite against an MCP resource."""
+"""Run the protocol's public conformance suite against an MCP resource."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STAMP = re.compile(r"-[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one scenario's checks: the ids of the failed ones, and how many passed."""
+    """The result of a scenario: the ids of failed checks, and the number of passed ones."""
 
     failed: tuple[str, ...]
     passed: int
@@ -33,7 +33,7 @@ class Outcome:
 
 @contextmanager
 def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
-    """The application behind a proxy that adds a token, as the suite cannot: (the proxy, the
+    """Run the application behind a proxy that adds a token, because the suite can't. Yield (the proxy, the
     address of a Space).
     """
     with proxied() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
@@ -48,7 +48,7 @@ def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
 
 
 def judge(node: Node, url: str, revision: str, folder: Path) -> dict[str, Outcome]:
-    """Every scenario that a revision requires, and its outcome."""
+    """Run every scenario that a revision requires, and return the outcomes."""
     node.run(
         node.package(SUITE), "server", "--url", url, "--requirements", revision,
         "--output-dir", str(folder),

@@ -1,5 +1,5 @@
-"""Other people's clients, let in by a person: by registration, by metadata document where they can,
-into the right Space; and the conformance suite's scenarios for authorization servers.
+"""Other projects' clients, authorized by a user: by registration or, where supported, by metadata document,
+into the right Space. Also, the conformance suite's scenarios for authorization servers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ASKS = re.compile(r"https?://\S+/mcp/oauth/authorize\?[^\s\"']+")
 
 @pytest.fixture(autouse=True)
 def _nobody_has_registered(connection: psycopg.Connection) -> None:
-    """These clients all register from this machine."""
+    """Reset the registration limit, because these clients all register from this machine."""
     connection.execute("DELETE FROM attempts")
 
 
@@ -52,7 +52,7 @@ def resource(installation: Installation, space_id: int) -> str:
 
 
 def agree(person: Person, url: str, **typed: str) -> str:
-    """What a person does who is sent to `url`; where their browser is led then."""
+    """Agree as a user who is sent to `url`, and return the redirect's address."""
     assert urlsplit(url).path == AUTHORIZE
     answer = person.answer(urlsplit(url).query, **typed)
     assert answer.status_code == 303, answer.text
@@ -60,15 +60,15 @@ def agree(person: Person, url: str, **typed: str) -> str:
 
 
 def visit(location: str) -> httpx.Response:
-    """Go where the browser is led. A client says its address before it listens there, so the
-    connection is tried again for some seconds.
+    """Follow the browser's redirect. A client announces its address before it listens there, so the
+    connection is retried for some seconds.
     """
     with httpx.Client(transport=httpx.HTTPTransport(retries=5)) as browser:
         return browser.get(location)
 
 
 class Running:
-    """A client that runs, and everything it has printed."""
+    """A running client, and everything it has printed."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process, self.text = process, ""
@@ -78,7 +78,7 @@ class Running:
             self._open.register(pipe, selectors.EVENT_READ)
 
     def read_until(self, pattern: re.Pattern[str] | None) -> str:
-        """Read on until something is printed, or, without a pattern, to the end."""
+        """Read until a pattern is printed or, without a pattern, to the end."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self._open.get_map():
             found = pattern.search(self.text) if pattern else None
@@ -117,7 +117,7 @@ def running(node: Node, script: Path, *arguments: str, home: Path) -> Iterator[R
 
 
 class Store:
-    """What the Python client keeps."""
+    """The storage of the Python client."""
 
     def __init__(self) -> None:
         self.tokens: Any = None
@@ -229,7 +229,7 @@ def inspector(
 def test_a_wrong_space_is_a_clean_no(
     installation: Installation, person: Person, node: Node, tmp_path: Path
 ) -> None:
-    """Somebody who is no member of the Space: the client is told that it has no access."""
+    """The user isn't a member of the Space: the client is notified that it has no access."""
     foreign = installation.make_space()
     with inspector(installation, foreign, node, tmp_path) as client:
         url = client.read_until(_ASKS)

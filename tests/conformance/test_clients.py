@@ -1,4 +1,4 @@
-"""Other people's clients call tools with a personal token."""
+"""Other projects' clients call tools with a personal token."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def inspect(node: Node, local: Assistant, *arguments: str) -> tuple[int, str, st
 
 def test_the_inspector(node: Node, local: Assistant) -> None:
     code, listed, errors = inspect(node, local, "--method", "tools/list", "--strict")
-    assert code == 0, errors  # with no word on the schemas' portability
+    assert code == 0, errors  # without warnings about the schemas' portability
     assert {tool["name"] for tool in json.loads(listed)["tools"]} == set(NAMES)
     call = ("tools/call", "--tool-name", "resolve_date_range", "--tool-arg", "words=last month")
     code, told, errors = inspect(node, local, "--method", *call)

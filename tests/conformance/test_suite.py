@@ -1,5 +1,5 @@
-"""The protocol's public conformance suite, for both eras: against the product, and against a
-fixture that has everything the suite asks for, behind the product's own endpoint.
+"""The protocol's public conformance suite, for both eras: against the product, and against a fixture with
+everything that the suite expects, behind the product's own endpoint.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tests.conformance.fixtures import build_fixture_server
 from tests.conformance.node import Node
 from tests.conformance.suite import exposed, judge
 
-# The fixture offers what the newer era deprecates.
+# The fixture offers features that the newer era deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 
 EXPECTED: dict[str, dict[str, dict[str, list[str]]]] = tomllib.loads(
     Path(__file__).with_name("expected.toml").read_text()
 )
 SCENARIOS = {"2025-11-25": 33, "2026-07-28": 50}
-"""The number of checks, so that an idle suite does not pass."""
+"""The number of scenarios, so that an idle suite doesn't pass."""
 
 
 @contextmanager
 def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
-    """The address of the product, or of the fixture in its place."""
+    """Serve the product or the fixture, and yield the address."""
     with pytest.MonkeyPatch.context() as patch:
         if target == "fixture":
             patch.setattr(server, "build_server", lambda *_: build_fixture_server())

@@ -1,4 +1,4 @@
-"""How much smaller the demonstration of an ordinary run is."""
+"""How much smaller the demonstration in an ordinary run is."""
 
 SHARE = 8
-"""One in so many of those who only pass by is there."""
+"""One in this many of the visitors without an order exists."""

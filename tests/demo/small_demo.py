@@ -1,4 +1,4 @@
-"""`headwater demo` with few of those who only pass by: everything that it shows is there, and sooner."""
+"""`headwater demo` with few visitors without an order: it shows everything, in less time."""
 
 import sys
 

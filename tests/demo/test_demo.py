@@ -37,27 +37,27 @@ from tests.support.waiting import wait_until
 
 LAST_LINE = "It goes on serving; Ctrl-C stops it.\n"
 HIGHEST_RATE = 5
-"""Of visits, in percent, that lead to an order."""
+"""The highest percentage of visits that lead to an order."""
 NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
 
 
 @dataclass
 class Demo:
-    """A demonstration that serves, what it printed, and a login to its console."""
+    """A running demonstration, its output, and a login to its console."""
 
     printed: str
     client: httpx.Client
 
 
 class ServeDemo(Serve):
-    """A demonstration, which in an ordinary run has fewer people."""
+    """A demonstration. In an ordinary run it has fewer people."""
 
     module = "headwater" if IS_LONG else "tests.demo.small_demo"
 
 
 @contextmanager
 def demonstration(data_dir: Path) -> Iterator[Demo]:
-    """A demonstration that has printed everything and serves, until it is stopped."""
+    """Start a demonstration, yield it once it has printed everything, and stop it."""
     with ServeDemo(data_dir, command="demo") as demo:
         lines = [demo.line()]
         while lines[-1] != LAST_LINE:
@@ -75,7 +75,7 @@ def demonstration(data_dir: Path) -> Iterator[Demo]:
 
 @contextmanager
 def log_in(printed: str) -> Iterator[httpx.Client]:
-    """The login that is printed opens every sample Space."""
+    """Log in with the printed login, which opens every sample Space."""
     told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
     console = told["Console"].removesuffix("/console")
     with httpx.Client(base_url=console, follow_redirects=True, timeout=60) as client:
@@ -93,9 +93,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first(data_dir: Path) -> str:
-    """What is printed when there is nothing yet. Pages with the same figures in every run are left to the
-    second one.
-    """
+    """The output of the first run. Pages with the same figures in every run are tested in the second one."""
     with demonstration(data_dir) as demo:
         check_connections(demo.client)
         check_visits_and_imports(demo.client)
@@ -105,14 +103,14 @@ def first(data_dir: Path) -> str:
 
 @pytest.fixture(scope="module")
 def again(data_dir: Path, first: str) -> Iterator[Demo]:
-    """The same data shown once more."""
+    """The second run, with the same data."""
     assert first
     with demonstration(data_dir) as demo:
         yield demo
 
 
 def check_connections(client: httpx.Client) -> None:
-    """The first Space's ad platforms show every state of a destination and of its deliveries."""
+    """Check that the first Space's ad platforms show every state of a destination and of its deliveries."""
 
     def page() -> str:
         return unescape(client.get("/console/spaces/1/platforms").text)
@@ -129,8 +127,8 @@ def check_connections(client: httpx.Client) -> None:
 
 
 def check_visits_and_imports(client: httpx.Client) -> None:
-    """The first Space's site has page views and a test that went through, and its import refused
-    rows; every visit of the last minutes is in Live.
+    """Check that the first Space's site has page views and a successful test, that its import has refused
+    rows, and that Live shows every visit of the last minutes.
     """
     base = "/console/spaces/1"
 
@@ -150,8 +148,8 @@ def check_visits_and_imports(client: httpx.Client) -> None:
 
 
 def check_rates(client: httpx.Client) -> None:
-    """A share of the visits converts, now and at the beginning of the history; where all who pass by are
-    there, as many as in a usual shop.
+    """Check that some visits convert, now and at the beginning of the history. With all visitors, the rate is
+    realistic.
     """
     most = HIGHEST_RATE if IS_LONG else HIGHEST_RATE * SHARE
     for space in (1, 2):
@@ -163,7 +161,7 @@ def check_rates(client: httpx.Client) -> None:
 
 
 def check_money(client: httpx.Client) -> None:
-    """Spend and sales are in two currencies, and every one of them has its rates."""
+    """Check that spend and sales are in two currencies, and that both have rates."""
     page = client.get("/console/spaces/1/campaigns?period=last+90+days&group=campaign")
     assert page.status_code == 200, page.text
     text = unescape(page.text)
@@ -174,7 +172,7 @@ def check_money(client: httpx.Client) -> None:
 
 
 def check_changes(client: httpx.Client) -> None:
-    """Two saved views explain what came in after a report was read."""
+    """Check that two saved views explain what came in after a report was read."""
     links = re.findall(
         r'href="([^"]+/changes(?:/since)?\?[^"]*since=[^"]+)"', client.get("/console/spaces/1").text
     )
@@ -188,7 +186,7 @@ def check_changes(client: httpx.Client) -> None:
 
 
 def tables(printed: str) -> list[list[str]]:
-    """The reports' rows: a name and an amount by each model."""
+    """Return the reports' rows: a name and an amount for each model."""
     amount = r" +(-?[\d,]+\.\d\d)"
     rows = re.findall(rf"^(\w+){amount * len(MODELS)}$", printed, re.MULTILINE)
     return [list(row) for row in rows]
@@ -248,7 +246,7 @@ def test_the_pretend_platforms() -> None:
 
 
 def test_the_service_alone_is_told_of_them() -> None:
-    """They are on loopback, and named to one process: nothing else learns of them."""
+    """The fake platforms are on loopback, and only one process knows their addresses."""
     with PretendPlatforms() as platforms:
         told = read_settings(platforms.environment())
         assert set(told.platform_urls) == {"meta", "google", "meta_spend", "google_spend"}
@@ -262,7 +260,7 @@ def test_journeys_are_the_same_every_time() -> None:
         assert sent == journeys(shop, NOW)
         events = sent.events
         keys = [event["idempotency_key"] for event in events]
-        assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # what is sent twice
+        assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # some are sent twice
         assert any(event.get("amount", 0) < 0 for event in events)
         later = journeys(shop, NOW.replace(month=5)).events
         assert {event["idempotency_key"] for event in later} == set(keys)
@@ -305,7 +303,7 @@ def test_two_periods_can_be_compared_and_today_has_something() -> None:
 
 
 def test_the_classifier_tells_where_visits_come_from() -> None:
-    """Nothing names a source: what a visit comes from is found out from its page and referrer."""
+    """No event names a source: the source of a visit is derived from its page and referrer."""
     rules: set[str] = set()
     for shop in SHOPS:
         sent = journeys(shop, NOW)

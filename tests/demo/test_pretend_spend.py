@@ -1,4 +1,4 @@
-"""The pretend reports of the sample ads: what is pulled from them is the spend that the samples have."""
+"""The fake reports of the sample ads: pulls return the samples' spend."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACCOUNTS = {
 
 
 def run(name: str, exchange: Exchange[Any], secrets: dict[str, str]) -> Any:
-    """Return the result of an exchange with the pretend platform."""
+    """Return the result of an exchange with the fake platform."""
     platform = PLATFORMS[name]
     step = next(exchange)
     while True:

@@ -1,5 +1,5 @@
-"""A walk through every page of the sample shop: each page, and every link from one, shows something or
-leads on.
+"""A walk through every page of the sample shop: each page, and every link on it, shows something or leads
+further.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WITH_MODELS = (
     "/cohorts?attribution_model=markov", "/campaigns?attribution_model=markov", "/trained-models",
 )  # fmt: skip
 MOST_FOR_A_SHAPE = 2
-"""Pages visited for one path and set of parameters: rows of a table lead to pages of one kind."""
+"""The most pages visited for one path and set of parameters, because a table's rows lead to similar pages."""
 MOST_PAGES = 250 if IS_LONG else 80
 
 
@@ -52,7 +52,7 @@ class Walk:
         page = self._client.get(address)
         content = page.text.partition("<main")[2]
         if page.status_code != 200:
-            if ">Train it</a>" not in content:  # for conversions that do not train themselves
+            if ">Train it</a>" not in content:  # for conversions that don't train automatically
                 self.faults.append(f"{address}: {page.status_code}")
             return []
         self.faults += [f"{address}: {words}" for words in DEAD_ENDS if words in unescape(content)]

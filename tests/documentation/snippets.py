@@ -1,4 +1,4 @@
-"""The blocks of code in the documentation, and what becomes of each in the tests."""
+"""The code blocks in the documentation, and how the tests treat each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = [path.relative_to(ROOT).as_posix() for each in WHERE for path in sorted(
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
-"""A line that begins so is run."""
+"""Lines that start with one of these are run."""
 
 NOT_RUN = {
     r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
@@ -44,7 +44,7 @@ NOT_RUN = {
     r"HEADWATER_DATA_DIR=\S+ OTEL_": "serves until it is stopped: tests/telemetry",
     r"HEADWATER_\w+=": "a variable: tests/packaging/test_proxies.py serves with it",
 }
-"""Lines that are not run, and why."""
+"""Lines that are not run, with the reason."""
 
 QUERIED = {
     "visits.csv": (
@@ -57,7 +57,7 @@ QUERIED = {
     ),
     "ga4-orders.csv": "Transaction ID,Purchase revenue\n1001,89.5\n",
 }
-"""What the queries of docs/moving.md return, and a list of orders of GA4."""
+"""The results of the queries in docs/moving.md, and a list of orders from GA4."""
 
 ELSEWHERE = {
     ("docs/install.md", "# "): "tests/packaging/test_proxies.py",
@@ -83,7 +83,7 @@ ELSEWHERE = {
     ("sdks/python/README.md", "import asyncio"): "tests/sdks/test_python_client.py",
     ("sdks/python/README.md", "patient = "): "tests/sdks/test_python_client.py",
 }
-"""Blocks that a test of its own runs, by page and beginning."""
+"""Blocks that other tests run, by page and beginning."""
 
 NOTHING_TO_RUN = {
     ("docs/ARCHITECTURE.md", "API clients"): "a drawing",
@@ -103,7 +103,7 @@ NOTHING_TO_RUN = {
     ("docs/clients/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
     ("sdks/typescript/README.md", "import "): "tests/sdks/calling.mts calls the same functions",
 }
-"""Blocks that nobody types in, and what they are instead."""
+"""Blocks that aren't typed in, with their purpose."""
 
 
 @dataclass(frozen=True)
@@ -115,24 +115,24 @@ class Block:
 
     @property
     def lines(self) -> list[str]:
-        """Its commands, those over several lines as one."""
+        """Its commands, with those on several lines joined."""
         whole = re.sub(r"\\\n\s*", " ", self.text)
-        if "curl " in whole:  # a quoted body goes over lines as well
+        if "curl " in whole:  # a quoted body spans lines, too
             whole = re.sub(r"('\{[^']*')", lambda match: match[0].replace("\n", " "), whole)
         return [line for line in whole.splitlines() if line.strip()]
 
     def stands_in(self, table: dict[tuple[str, str], str]) -> bool:
-        """Whether one of these tables names it."""
+        """Return whether a table contains it."""
         return any(page == self.page and self.text.startswith(start) for page, start in table)
 
     @property
     def is_shell(self) -> bool:
-        """Whether somebody types it in."""
+        """Whether readers type it in."""
         return not (self.stands_in(ELSEWHERE) or self.stands_in(NOTHING_TO_RUN))
 
 
 def read_blocks() -> list[Block]:
-    """Every block of every page, in order."""
+    """Return every block of every page, in order."""
     return [
         Block(page, textwrap.dedent(match[3]).strip())
         for page in PAGES
@@ -141,10 +141,10 @@ def read_blocks() -> list[Block]:
 
 
 def is_run(line: str) -> bool:
-    """Whether a line of a shell is run."""
+    """Return whether a shell line is run."""
     return line.split(maxsplit=1)[0] in PROGRAMS and not has_reason(line)
 
 
 def has_reason(line: str) -> bool:
-    """Whether there is a reason why a line is not run."""
+    """Return whether there is a reason not to run a line."""
     return any(re.match(pattern, line) for pattern in NOT_RUN)

@@ -1,4 +1,4 @@
-"""The mapping to OWASP ASVS: complete, with evidence that exists, and as the page shows it."""
+"""The mapping to OWASP ASVS is complete, its evidence exists, and the page matches it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ SECTIONS = {
     9: "1:3 2:4", 10: "1:2 2:2 3:4 4:11 5:5 6:2 7:3", 11: "1:2 2:3 3:3 4:4 5:1 6:1", 12: "1:3 2:2 3:4",
     13: "1:1 2:5 3:2 4:5", 14: "1:2 2:4 3:3", 15: "1:3 2:3 3:7", 16: "1:1 2:5 3:4 4:3 5:3", 17: "1:1 2:4 3:2",
 }  # fmt: skip
-"""Of version 5.0.0, how many requirements of level 1 and 2 each section has: they are its first ones."""
+"""The number of level 1 and 2 requirements in each section of version 5.0.0. They are the first ones of each
+section.
+"""
 LEVELS = {1: 70, 2: 183}
 REQUIREMENTS = read_requirements()
 
 
 def test_it_works() -> None:
-    """The page has what the table says."""
+    """The page matches the table."""
     head, beginning, result = PAGE.read_text().partition(BEGINNING)
     assert beginning + result == write_result(REQUIREMENTS), "run python -m scripts.write_asvs"
     assert head.startswith("# ")

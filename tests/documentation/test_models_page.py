@@ -1,4 +1,4 @@
-"""The drawn examples equal the results of the models."""
+"""The drawn examples match the results of the models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_works() -> None:
 
 
 def test_every_page_counts_as_many_models() -> None:
-    """All there are, that is; the page on performance speaks of some."""
+    """They state the number of all models, except the page on performance, which covers only some."""
     counted = {
         path.name: [NUMBERS[word.lower()] for word in COUNTED.findall(path.read_text())]
         for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))

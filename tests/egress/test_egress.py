@@ -1,4 +1,4 @@
-"""The one way out, against servers and name servers that mean it no good."""
+"""The only way out, against hostile servers and name servers."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_nothing_inside_is_called(host: str) -> None:
 
 
 def answering(*answers: list[str]) -> Callable[[str, int], Any]:
-    """A name server that says something else each time."""
+    """Return a resolver that gives a different answer each time."""
     left = list(answers)
 
     async def resolve(_: str, __: int) -> list[str]:
@@ -219,7 +219,7 @@ def test_a_name_without_addresses() -> None:
 
 
 class Dialled(httpcore2.AsyncNetworkBackend):
-    """Notes where it is told to connect to, and does not."""
+    """Records the addresses it should connect to, and doesn't connect."""
 
     def __init__(self) -> None:
         self.addresses: list[str] = []
@@ -230,8 +230,8 @@ class Dialled(httpcore2.AsyncNetworkBackend):
 
 
 def test_the_address_looked_at_is_the_one_connected_to() -> None:
-    """A name server that answers well first and with an inner address from then on gets nothing:
-    it is not asked a second time, and what is dialled is an address, not the name.
+    """A name server that first returns a good address and then an inner one achieves nothing: it isn't asked
+    a second time, and the connection goes to an address, not to the name.
     """
 
     async def run() -> list[str]:

@@ -1,4 +1,4 @@
-"""Which hosts and addresses are connected to: every odd spelling and every way back inside."""
+"""Allowed hosts and addresses, against every odd spelling and every detour to inner ones."""
 
 from __future__ import annotations
 
@@ -83,16 +83,16 @@ PLAIN = {
 
 NOT_PLAIN = [
     "", ".", "..", "a..b", ".a", "-a.example", "a-.example", "a b.example",
-    # Numbers that resolvers take for 127.0.0.1, 10.0.0.1 or 169.254.169.254.
+    # Numbers that resolvers read as 127.0.0.1, 10.0.0.1 or 169.254.169.254.
     "2130706433", "2130706433.", "0x7f000001", "0X7F000001", "017700000001", "127.1", "127.0.1",
     "0177.0.0.1", "0x7f.1", "0x7f.0.0.1", "0x7f.0x0.0x0.0x1", "127.0.0.01", "127.0.0.0x1",
     "0", "0.", "00", "0x", "0x0", "127.0.0.1..", "1.2.3", "1.2.3.4.5", "256.0.0.1", "1.2.3.256",
     "012.0.0.1", "10.0.0.01", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "example.1",
     "example.0x1", "4294967296", "99999999999999999999",
-    # Letters that become others.
+    # Characters that normalization changes into others.
     "\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "\uff4cocalhost", "loc\u00adalhost",
     "b\u00fccher.example", "\u2460\u2461\u2466.0.0.1", "127.0.0.\u0661", "exampl\u212a.com",
-    # Escapes, zones, users, ports, paths and what ends a text elsewhere.
+    # Escapes, zones, users, ports, paths, and characters that end a text early.
     "127.0.0.1%00", "%6c%6f", "localhost%00.example.com", "a\0.example", "a\n.example", "a\t", " a",
     "user@127.0.0.1", "a:80", "a/b", "a?b", "a#b", "a\\b", "[::1", "::1]", "::1", "[fe80::1%eth0]",
     "[::1%25lo]", "[127.0.0.1]", "[]", "[a]", "[::ffff:127.0.0.01]", "[v1.a]", "a" * 64,

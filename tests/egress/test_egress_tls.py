@@ -1,4 +1,4 @@
-"""TLS of the one way out: verified, for the name that was asked for, whatever its address."""
+"""TLS of the only way out: verified for the requested name, at any address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def _here(_: str, __: int) -> list[str]:
 
 
 class TlsServer:
-    """Answers one connection over TLS, and keeps the name that was asked for."""
+    """Answers one connection over TLS, and keeps the requested name."""
 
     def __init__(self, file: Path) -> None:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,5 +1,5 @@
-"""Mail through a real server: taken, refused, with TLS and passwords, and never waited for longer
-than its deadline. Each failure says what to do.
+"""Mail through a real server: accepted, refused, with TLS and passwords, and never beyond the deadline. Each
+failure explains what to do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def plain() -> Iterator[Mailbox]:
 
 @pytest.fixture(scope="module")
 def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's context, and that of a client that trusts it under the name localhost."""
+    """A server's context, and the context of a client that trusts it under the name localhost."""
     file = certify(tmp_path_factory.mktemp("mail"), "localhost")
     ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ours.load_cert_chain(file)
@@ -119,7 +119,7 @@ def test_nobody_there() -> None:
 
 @pytest.mark.parametrize("drip", [b"", b"2"])
 def test_a_slow_server_is_left(drip: bytes) -> None:
-    """One that says nothing, and one that says an octet now and then."""
+    """One server sends nothing, the other sends a byte now and then."""
     done = threading.Event()
 
     def serve(listener: socket.socket) -> None:

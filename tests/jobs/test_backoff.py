@@ -1,4 +1,4 @@
-"""The time to wait after failures in a row."""
+"""The waiting time after consecutive failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job that fails for one Space by a fault of ours: it is noted, and other Spaces are served."""
+"""A job that fails for one Space because of a bug: the failure is recorded, and other Spaces are served."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAULTS = [
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that has failed is tried again at once."""
+    """A failed job is retried immediately."""
     for module in ("headwater.database.jobs.worker", "headwater.alerts.notifications.watcher"):
         monkeypatch.setattr(f"{module}.RETRY_SECONDS", 0.01)
 
@@ -38,7 +38,7 @@ def problems(connection: psycopg.Connection, space_id: int) -> list[tuple[str, s
 def test_it_works(
     database_url: str, connection: psycopg.Connection, make_space: Callable[..., int], fault: type[Exception]
 ) -> None:
-    """In a worker."""
+    """The job runs in a worker."""
     ill, well = make_space(), make_space()
     stop, served, while_failing = threading.Event(), list[int](), list[list[tuple[str, str]]]()
 

@@ -1,4 +1,4 @@
-"""A lease is renewed while work goes on, survives a lost connection, and tells when it is lost."""
+"""A lease is renewed during work, survives a lost connection, and reports when it is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Renewals:
-    """Renews a lease so many times, and then has lost it."""
+    """A lease that is renewed `granted` times and then lost."""
 
     def __init__(self, granted: int, failing: int = 0) -> None:
         self.granted, self.failing, self.asked = granted, failing, 0

@@ -1,4 +1,4 @@
-"""A running `headwater serve` starts again what dies, and keeps its data directory to itself."""
+"""A running `headwater serve` restarts processes that die, and is the only one on its data directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A supervised process that ends is started again, later after each failure in a row."""
+"""A supervised process that ends is restarted, later after each consecutive failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def process() -> SupervisedProcess:
 
 
 def end_after(process: SupervisedProcess, seconds: float) -> float:
-    """Start it, let it end, and return how long it waits before it starts again."""
+    """Start it, let it end, and return the delay until its restart."""
     process.start(100.0)
     process.ended(100.0 + seconds)
     return process.due - (100.0 + seconds)

@@ -1,4 +1,4 @@
-"""`headwater serve` as a process: started, stopped, killed, and its children killed."""
+"""`headwater serve` as a process: started, stopped, killed, and with killed children."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data
 
 
 def test_several_processes_share_the_work(data_dir: Path) -> None:
-    """Two API processes share the socket, and two pipelines the Spaces: while one of either is dead or
-    stands still, the other one does all there is to do.
+    """Two API processes share the socket, and two pipelines share the Spaces. While one of either is dead or
+    frozen, the other one does all the work.
     """
     with Serve(data_dir, "--port", "0", "--workers", "2", "--pipelines", "2") as serve:
         url = serve.url()
@@ -112,7 +112,7 @@ def assert_one_pipeline_is_enough(serve: Serve, url: str, data_dir: Path) -> Non
         waited = run_command("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
         assert waited.returncode == 0, waited.stderr
     finally:
-        standing.resume()  # or it would outlive the service
+        standing.resume()  # otherwise it would outlive the service
 
 
 def test_supervisor_stays_small() -> None:

@@ -1,4 +1,4 @@
-"""The worker as a process among others: stopping, sharing Spaces, dying, losing its database."""
+"""Several workers: stopping, sharing Spaces, dying, losing the database."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
 
 
 def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
-    """Full speed would fill a full disk with the log of it. What else there is goes on."""
+    """Retries at full speed would fill a full disk with their log. Other jobs go on."""
     stop, tries, others = threading.Event(), list[float](), list[int]()
 
     def fail(_: object, __: int) -> bool:
@@ -154,7 +154,7 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
 
 
 def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
-    """As in a cluster, where it asks every node, and another duty only the first one."""
+    """In a cluster, a poll asks every node while another job only needs the first one."""
     stop, looks, done = threading.Event(), list[float](), list[int]()
 
     def fail(_: object) -> list[int]:
@@ -177,7 +177,7 @@ def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
 
 
 def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> None:
-    """After one that did, the duty looks again."""
+    """After a poll that led to work, the job polls again."""
     stop, looks, found, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
 
     def look(_: object) -> list[int]:
@@ -196,7 +196,7 @@ def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> No
 
 
 def test_a_turn_lasts_until_nothing_waits(database_url: str) -> None:
-    """What comes in meanwhile is done in the same turn, while there is time."""
+    """Work that arrives meanwhile is done in the same turn, while there is time."""
     stop, done, waiting = threading.Event(), list[str](), [[3], [2], [1], []]
 
     def finish(_: object, __: int) -> bool:
@@ -213,7 +213,7 @@ def test_a_turn_lasts_until_nothing_waits(database_url: str) -> None:
 
 
 def test_looks_take_a_share_of_the_time(database_url: str) -> None:
-    """Of a duty with a pause: its looks may read much."""
+    """It applies to a job with a pause: its polls may read much data."""
     stop, looks, done = threading.Event(), list[tuple[float, float]](), list[int]()
 
     def look(connection: psycopg.Connection) -> list[int]:
@@ -234,7 +234,7 @@ def test_looks_take_a_share_of_the_time(database_url: str) -> None:
 
 
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
-    """It goes on where it was, without another look."""
+    """It continues where it stopped, without another poll."""
     stop, done, looks = threading.Event(), list[str](), list[int]()
 
     def look(_: object) -> list[int]:
@@ -259,7 +259,9 @@ def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) 
 
 
 def test_a_space_on_its_way_to_another_node_is_tried_soon(database_url: str) -> None:
-    """However often it has failed before: a switch takes seconds, and nobody knows when it ends."""
+    """It is retried soon, however often it has failed before: a switch takes seconds, and its end is
+    unknown.
+    """
     stop = threading.Event()
 
     def fail(_: object, __: int) -> bool:

@@ -1,4 +1,4 @@
-"""`headwater check`: every risk is found where it is, and only there."""
+"""`headwater check`: every risk is found where it exists, and only there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PROXIED = Settings(trusted_proxies=(ip_network("10.0.0.7"),))
 
 
 def test_it_works(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """On the server of the tests, which keeps nothing."""
+    """On the tests' server, which isn't durable."""
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     monkeypatch.setenv("HEADWATER_DATA_DIR", str(tmp_path))
     assert main(["check", "--json"]) == 1
@@ -218,7 +218,7 @@ def test_failpoints(variable: str) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A data directory with files of ours, closed to others."""
+    """A data directory with Headwater's files, closed to others."""
     tmp_path.chmod(0o700)
     for name in ("secret.key", "postgresql.log"):
         (tmp_path / name).touch(0o600)
@@ -234,7 +234,7 @@ def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathF
     (installed / "secret.key").chmod(0o640)
     folder = tmp_path_factory.mktemp("backups")
     (folder / "headwater-2026.zip").touch()
-    (folder / "headwater-2026.zip").chmod(0o604)  # whatever this process masks
+    (folder / "headwater-2026.zip").chmod(0o604)  # regardless of this process's umask
     found = gather_file_facts(settings, folder)
     assert found.open_paths == (installed / "secret.key", folder / "headwater-2026.zip")
     assert found.shares_disk
@@ -266,7 +266,7 @@ def test_a_directory_for_other_things_too_may_be_open(installed: Path) -> None:
 
 @pytest.fixture
 def rolled_back(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """A connection whose changes are taken back."""
+    """A connection whose changes are rolled back."""
     with connection.transaction(force_rollback=True):
         yield connection
 
@@ -329,7 +329,9 @@ def test_every_risk_is_documented_and_found_by_a_test() -> None:
 
 
 def ids(risks: Iterator[Risk]) -> list[str]:
-    """What was found, in the order of the rules; each says why and what to do."""
+    """Return the ids of the found risks, in the order of the rules, and check that each has a reason and a
+    remedy.
+    """
     found = list(risks)
     assert all(risk.subject and risk.why and risk.remedy for risk in found)
     return [risk.id for risk in found]

@@ -1,4 +1,4 @@
-"""A bundled PostgreSQL is behind once a later minor release was due."""
+"""A bundled PostgreSQL is outdated once a later minor release was due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the Python client share."""
+"""Fixtures for the tests of the Python client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 @pytest.fixture
 def open_client() -> Iterator[Callable[..., Client]]:
-    """Open clients that are closed at the end, after the buffers that still send through them."""
+    """A function that opens clients. They are closed at the end, after the buffers that still send through
+    them.
+    """
     with ExitStack() as stack:
 
         def open_one(*arguments: str, **options: float) -> Client:

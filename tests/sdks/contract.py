@@ -1,7 +1,7 @@
-"""Senders of the API's examples: as they stand, and by each of the clients, through a network that
-fails wherever a request may be repeated.
+"""Senders of the API's examples: plain HTTP, and each of the clients, through a network that fails wherever a
+request may be repeated.
 
-They take turns at one installation; with HEADWATER_SDKS=all each has one of its own.
+They take turns on one installation. With HEADWATER_SDKS=all, each has its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Call = Callable[[str, Example], Any]
 
 
 def make_query(example: Example) -> dict[str, Any]:
-    """The query as clients take it: lists without brackets."""
+    """Return the query as clients accept it: lists without brackets."""
     query: dict[str, Any] = {}
     for name, text in example.query:
         if name.endswith("[]"):
@@ -51,7 +51,7 @@ def make_query(example: Example) -> dict[str, Any]:
 
 @contextmanager
 def python(url: str, key: str) -> Iterator[Call]:
-    """Calls by the Python client."""
+    """Call with the Python client."""
     client = Client(url, key, backoff=0, retries=30, timeout=60)
 
     def call(name: str, example: Example) -> Any:
@@ -68,7 +68,7 @@ def python(url: str, key: str) -> Iterator[Call]:
 
 @contextmanager
 def typescript(url: str, key: str) -> Iterator[Call]:
-    """Calls by the TypeScript client, in Node."""
+    """Call with the TypeScript client, in Node."""
     script = Path(__file__).parent / "answering.mts"
     with subprocess.Popen(
         [NODE, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -97,7 +97,7 @@ def typescript(url: str, key: str) -> Iterator[Call]:
 
 @contextmanager
 def plain(url: str, key: str) -> Iterator[Call]:
-    """Calls by plain HTTP, which repeats nothing."""
+    """Call with plain HTTP, without retries."""
     headers = {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
         send = plainly(client)
@@ -109,8 +109,8 @@ CLIENTS = {"plain": plain, "python": python, "typescript": typescript}
 
 @contextmanager
 def taking_turns(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
-    """Send by one after the other. What must not be repeated goes straight; so do events, as their
-    repetitions would use up the numbers that later examples name them by.
+    """Send with each client in turn. Requests that must not be repeated use the working network. So do
+    events, because repetitions would use up the ids that later examples refer to.
     """
     with ExitStack() as stack:
         network = stack.enter_context(failing_network(url, SEED))

@@ -1,4 +1,4 @@
-"""A service that responds as a test says, and records the requests."""
+"""A service that responds as a test defines, and records the requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCEPTED: Reply = (202, {}, b'{"status": 202, "message": "Accepted"}')
 
 @dataclass(frozen=True)
 class Received:
-    """A request, as it came."""
+    """A request, as received."""
 
     method: str
     target: str
@@ -27,14 +27,14 @@ class Received:
 
 @dataclass
 class Scripted:
-    """Where it listens, and what came."""
+    """The service's address, and the requests."""
 
     url: str
     received: list[Received] = field(default_factory=list[Received])
 
 
 def refuse_then(*replies: Reply) -> Callable[[int], Reply]:
-    """Give the replies in turn, the last one for ever."""
+    """Return the replies in turn, then always the last one."""
     return lambda number: replies[min(number, len(replies) - 1)]
 
 
@@ -45,7 +45,7 @@ def status(code: int, **headers: str) -> Reply:
 
 @contextmanager
 def scripted_service(reply: Callable[[int], Reply], certificate: Path | None = None) -> Iterator[Scripted]:
-    """A service whose nth response is `reply(n)`; with TLS if it has a certificate."""
+    """Run a service whose nth response is `reply(n)`. It uses TLS if it has a certificate."""
     service = Scripted("")
 
     class Handler(BaseHTTPRequestHandler):

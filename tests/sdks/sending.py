@@ -1,6 +1,6 @@
-"""A program that sends events by the Python client's buffer in a file, and is killed meanwhile: it
-adds those from a number on, notes each that was taken, and ends when all are sent. Each has the
-number of its order as its idempotency key, so that it may be added again.
+"""A program that sends events with the Python client's file buffer, and is killed meanwhile. It adds the
+events from a number on, records each accepted one, and ends when all are sent. An event's idempotency key is
+the number of its order, so that it may be added again.
 """
 
 from __future__ import annotations

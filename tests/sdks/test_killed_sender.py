@@ -1,5 +1,5 @@
-"""A sender that is killed and started again, through a network that fails at random: what its
-buffer has taken arrives, and once.
+"""A sender that is killed and restarted, through a network that fails at random: every event that its buffer
+has accepted arrives once.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], t
         last = start()
         assert last.wait(PATIENCE_SECONDS) == 0
     orders = stored(stage)
-    # The one that was being added when the process was killed may be there and not be noted: it was
-    # then added once more.
+    # The event that was being added during a kill may be stored but not recorded. It was then added once
+    # more.
     assert orders == sorted(str(number) for number in range(EVENTS))
     with EventBuffer(Client(server.base_url, "any"), file=file) as left:
         assert len(left) == 0

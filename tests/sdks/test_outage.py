@@ -1,5 +1,5 @@
-"""The service, its worker and its database are killed while programs send by the clients' buffers, and one
-program is killed as well: nothing is lost, nothing doubled. HEADWATER_SDK_EVENTS sets the number of events of
+"""The service, its worker and its database are killed while programs send with the clients' buffers, and one
+program is killed as well: nothing is lost or duplicated. HEADWATER_SDK_EVENTS sets the number of events of
 each buffer.
 """
 
@@ -41,7 +41,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start programs, which have ended with the test."""
+    """A function that starts programs, which are ended with the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start_program(*command: str | Path, **variables: str) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""The buffer of the Python client: nothing lost, nothing doubled, never more than its bound."""
+"""The Python client's buffer: nothing is lost or duplicated, and it never exceeds its limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def event(number: int) -> TrackPayload:
 
 
 def stored(stage: Stage) -> list[str]:
-    """The orders of the Space, once all that came is processed."""
+    """Process all waiting rows, and return the Space's orders."""
     Queue(stage.connection, stage.space_id).process()
     rows = stage.connection.execute(
         "SELECT order_id FROM events WHERE space_id = %s", (stage.space_id,)
@@ -42,7 +42,7 @@ def network(server: Running) -> Iterator[FailingNetwork]:
 def connect(
     network: FailingNetwork, stage: Stage, make_key: Callable[..., str], open_client: Callable[..., Client]
 ) -> Callable[[], Client]:
-    """Clients that go by the failing network, and never wait."""
+    """A function that opens clients on the failing network without waiting times."""
     key = make_key(stage.space_id)
     return lambda: open_client(network.url, key, backoff=0)
 
@@ -50,7 +50,7 @@ def connect(
 def test_it_works(
     connect: Callable[[], Client], network: FailingNetwork, stage: Stage, tmp_path: Path
 ) -> None:
-    """With every second connection cut, and the process ended while the network is down."""
+    """Every second connection is cut, and the process ends while the network is down."""
     file = tmp_path / "events.db"
     network.down = True
     first = EventBuffer(connect(), file=file, batch=20, seconds=0.01, retry_seconds=0.01)
@@ -128,7 +128,7 @@ def test_a_stranger_s_answer_loses_nothing(
 
 
 def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path: Path) -> None:
-    """One buffer sends at a time, what both have added."""
+    """One buffer at a time sends the events that both have added."""
     file = tmp_path / "events.db"
     with EventBuffer(connect(), file=file, seconds=60) as first, EventBuffer(connect(), file=file) as second:
         first.add(event(0))

@@ -50,7 +50,7 @@ def process(connection: psycopg.Connection, space_id: int) -> None:
 
 
 def test_it_works(sdk: Client, stage: Stage) -> None:
-    """An event is sent, read back in a list, and in a report."""
+    """An event is sent, and read back in a list and in a report."""
     assert sdk.track(EVENT)["status"] == 202
     process(stage.connection, stage.space_id)
     (event,) = sdk.iterate_events(**YEAR, fields=["amount"])
@@ -64,7 +64,7 @@ def test_it_works(sdk: Client, stage: Stage) -> None:
 
 
 def test_it_is_what_the_document_says() -> None:
-    """`make sdk` would write it anew just so."""
+    """`make sdk` would generate the same files."""
     for path, text in generate(describe_api()).items():
         assert path.read_text() == text
 
@@ -77,7 +77,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 class Recorder(Client):
-    """A client that notes what it would send."""
+    """A client that records its requests instead of sending them."""
 
     def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
         self.sent = (method, path, [name for name, _ in flatten(query)], body)
@@ -138,7 +138,7 @@ def test_a_refusal_says_why(sdk: Client) -> None:
 def test_a_network_that_fails(
     sdk: Client, server: Running, stage: Stage, open_client: Callable[..., Client]
 ) -> None:
-    """What may be repeated arrives once; what may not is tried once, and the failure told."""
+    """Repeatable requests arrive once. Others are tried once, and the failure is reported."""
     with failing_network(server.base_url) as network:
         cut = open_client(network.url, sdk._options.key, backoff=0)
         for _ in range(5):
@@ -172,7 +172,7 @@ def test_a_deletion_whose_answer_is_lost_is_done(
 def test_half_an_answer_is_none(
     sdk: Client, server: Running, cut: bytes, open_client: Callable[..., Client]
 ) -> None:
-    """Wherever it is cut; nor is a stranger's page one."""
+    """This holds for every cut, and for a foreign page."""
     with failing_network(server.base_url, first=cut) as network:
         client = open_client(network.url, sdk._options.key, backoff=0, retries=3)
         (result,) = client.track_many([EVENT])
@@ -200,7 +200,7 @@ def test_assistants_are_told_the_address(server: Running, stage: Stage) -> None:
 def test_the_page_runs(
     sdk: Client, server: Running, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every example of the README, one after another."""
+    """Every example of the README runs, in order."""
     monkeypatch.chdir(tmp_path)
     key = sdk._options.key
     text = (GENERATED.parents[2] / "README.md").read_text().replace("trk_sk_…", key)

@@ -42,7 +42,7 @@ def variables(
     make_key: Callable[..., str],
     tmp_path: Path,
 ) -> dict[str, str]:
-    """What a program needs to send, with a buffer in memory or in a file."""
+    """The environment that a program needs to send, with a buffer in memory or in a file."""
     return environment(
         URL=server.base_url,
         KEY=make_key(stage.space_id),
@@ -53,7 +53,7 @@ def variables(
 
 @pytest.fixture
 def run(variables: dict[str, str]) -> Run:
-    """Run a program to its end."""
+    """A function that runs a program to its end."""
 
     def run_program(program: str, **extra: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -72,7 +72,7 @@ def test_an_exit_sends_what_waits(run: Run, stage: Stage, end: str) -> None:
 
 
 def test_an_exit_with_a_hanging_service_ends_in_time(run: Run, variables: dict[str, str]) -> None:
-    """What is in memory is lost, and the program says so. Loading the program does not count."""
+    """Events in memory are lost, and the program reports it. Loading the program doesn't count."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         done = run(
             "import time\nprocesses.EXIT_SECONDS = 0.3\nbuffer = EventBuffer(client, file=file)\n"
@@ -85,7 +85,7 @@ def test_an_exit_with_a_hanging_service_ends_in_time(run: Run, variables: dict[s
 
 
 def test_a_fork_before_the_first_event(run: Run, stage: Stage) -> None:
-    """As gunicorn does with --preload."""
+    """gunicorn does this with --preload."""
     done = run("""
 buffer = EventBuffer(client, file=file, seconds=60)
 children = []
@@ -104,7 +104,7 @@ add(buffer, "parent")
 
 
 def test_a_fork_while_events_wait_and_are_sent(run: Run, stage: Stage) -> None:
-    """The parent sends what it had, the child what it adds."""
+    """The parent sends its earlier events, and the child sends its own."""
     done = run("""
 buffer = EventBuffer(client, file=file, seconds=0.0, batch=3)
 client.list_destinations()
@@ -128,7 +128,7 @@ for number in range(8):
 
 @pytest.mark.parametrize("module", ["multiprocessing", "billiard"])
 def test_workers_that_skip_atexit_send_what_waits(run: Run, stage: Stage, module: str) -> None:
-    """Those of multiprocessing, and of billiard, Celery's form of it."""
+    """Workers of multiprocessing, and of billiard, which is Celery's version of it."""
     done = run(f"""
 import {module} as workers
 buffer = EventBuffer(client, file=file, seconds=60)
@@ -192,7 +192,9 @@ def application(environ, start_response):
 
 @pytest.mark.parametrize("options", [["--preload"], []], ids=["preload", "plain"])
 def test_gunicorn(variables: dict[str, str], stage: Stage, tmp_path: Path, options: list[str]) -> None:
-    """Requests to several workers, and an end by SIGTERM; without --preload each worker loads the module."""
+    """Requests go to several workers, and SIGTERM ends them. Without --preload, each worker loads the
+    module.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     (tmp_path / "shop.py").write_text(HEAD + APPLICATION)

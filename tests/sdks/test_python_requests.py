@@ -1,4 +1,4 @@
-"""What the Python clients send, how long they try, and what they refuse to send; the same for both."""
+"""Requests of both Python clients: what they send, how long they try, and what they refuse to send."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_service_that_is_down_fails_after_two_retries(call: Call, refusing: st
 
 
 def test_a_response_that_trickles_is_too_late(call: Call) -> None:
-    """A byte arrives before each time limit, and the whole does not."""
+    """A byte arrives before each time limit, but the entire response doesn't."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def trickle() -> None:
@@ -241,7 +241,7 @@ def test_a_certificate_is_verified(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_file_is_sent_whole_again(call: Call, tmp_path: Path) -> None:
-    """From where it stands, after every lost response; and a text file is refused."""
+    """It is sent from its current position, after every lost response. A text file is refused."""
     path = tmp_path / "contacts.csv"
     path.write_bytes(b"skipped" + b"a,b\n" * 50_000)
     queued = (202, {}, b'{"import_id": 1}')

@@ -62,8 +62,8 @@ COMMANDS = {
 
 @pytest.mark.parametrize("checker", COMMANDS)
 def test_programs_are_checked(checker: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The wrong one has an error, and the only one. `make check` lets pyright read the package. What mypy has
-    read of the standard library it keeps for the next run.
+    """The wrong program has the only error. `make check` runs pyright on the package. mypy keeps its cache of
+    the standard library for the next run.
     """
     assert request.config.cache is not None
     kept = request.config.cache.mkdir("mypy")

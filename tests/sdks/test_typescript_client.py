@@ -1,4 +1,4 @@
-"""The TypeScript client against the real application, in Node, which runs it as it stands."""
+"""The TypeScript client against the real application. Node runs it unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCRIPT = Path(__file__).parent / "calling.mts"
 
 
 def calls() -> tuple[list[list[Any]], list[list[Any]]]:
-    """Of every operation, its function with arguments, and what is to be sent then."""
+    """Return every operation's function with arguments, and the request that it must send."""
     called: list[list[Any]] = []
     expected: list[list[Any]] = []
     for method, template, operation in operations():
@@ -64,7 +64,7 @@ def calls() -> tuple[list[list[Any]], list[list[Any]]]:
 
 @pytest.fixture(scope="module")
 def told(server: Running, database_url: str) -> dict[str, Any]:
-    """What the program said, and the orders that were stored."""
+    """The program's output, and the stored orders."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         stage = make_stage(connection)
         for number in range(5):
@@ -84,7 +84,7 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
 
 
 def run_program(script: Path, stage: Stage, **variables: str) -> dict[str, Any]:
-    """What a program with the client said, with its warnings and the orders that were stored."""
+    """Run a program with the client, and return its output with its warnings and the stored orders."""
     ran = subprocess.run(
         [NODE, script], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
         env=environment(KEY=stage.key, **variables),
@@ -104,7 +104,7 @@ def test_it_works(told: dict[str, Any]) -> None:
 
 
 def test_it_is_what_the_document_says() -> None:
-    """`make sdk` would write it anew just so."""
+    """`make sdk` would generate the same file."""
     assert TYPESCRIPT.read_text() == sdk_typescript.generate(describe_api())
 
 
@@ -113,7 +113,7 @@ def test_every_operation_is_sent_as_it_is_described(told: dict[str, Any]) -> Non
 
 
 def test_nothing_is_lost_and_nothing_doubled(told: dict[str, Any]) -> None:
-    """With two of three connections cut."""
+    """Two of three connections are cut."""
     assert told["flushed"] is True
     orders = [order for order in told["orders"] if order.startswith("order-")]
     assert sorted(orders) == sorted(f"order-{number}" for number in range(99))
@@ -122,7 +122,7 @@ def test_nothing_is_lost_and_nothing_doubled(told: dict[str, Any]) -> None:
 
 
 def test_half_an_answer_is_none(told: dict[str, Any]) -> None:
-    """Wherever it is cut; nor is a stranger's page one."""
+    """This holds for every cut, and for a foreign page."""
     assert told["halves"] == ["queued"] * len(HALVES)
     orders = [order for order in told["orders"] if order.startswith("half-")]
     assert sorted(orders) == [f"half-{number}" for number in range(len(HALVES))]

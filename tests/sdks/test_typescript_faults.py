@@ -1,5 +1,5 @@
-"""The TypeScript client when things go wrong around it, in Node: bad keys and events, callbacks that fail, a
-service that hangs or is gone, and an end without `close`.
+"""The TypeScript client under faults, in Node: bad keys and events, failing callbacks, a hanging or missing
+service, and an end without `close`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PACKAGE = Path(__file__).parents[2] / "sdks" / "typescript" / "package.json"
 
 @pytest.fixture(scope="module")
 def told(server: Running, database_url: str) -> dict[str, Any]:
-    """What the program said, and the orders that were stored."""
+    """The program's output, and the stored orders."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         return run_program(SCRIPT, make_stage(connection), DIRECT=server.base_url)
 
 
 def test_it_works(told: dict[str, Any]) -> None:
-    """Also what was waiting when the program reached its end is sent."""
+    """Events that were waiting at the program's end are sent, too."""
     left = {f"left-{number}" for number in range(40)}
     assert set(told["orders"]) == {"as-added", "late", "kept-alive"} | left
 

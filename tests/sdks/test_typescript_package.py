@@ -1,5 +1,5 @@
-"""The package of the TypeScript client as npm gets it: what it holds, what judges of packages say, and
-programs of users with and without `import`.
+"""The TypeScript client's npm package: its contents, the results of package checkers, and users' programs
+with and without `import`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def package(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def project(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's project that has installed the package."""
+    """A user's project with the package installed."""
     folder = tmp_path_factory.mktemp("project")
     with tarfile.open(package) as archive:
         archive.extractall(folder / "node_modules", filter="data")
@@ -73,7 +73,7 @@ def test_it_works(package: Path) -> None:
 
 
 def test_its_page_works_on_the_index(package: Path) -> None:
-    """Its author and addresses derive from the project's file, and every link to a file leads to one."""
+    """Its author and URLs come from the project's file, and every link to a file leads to one."""
     project = tomllib.loads((ROOT / "project.toml").read_text())
     with tarfile.open(package) as archive:
         described = json.loads(read(archive, "package.json"))

@@ -1,6 +1,4 @@
-"""The TypeScript client, its examples and what the tests write with it, as a strict compiler reads
-them.
-"""
+"""The TypeScript client, its examples and the tests' programs, as a strict compiler reads them."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ STRICTER = {
     "strict": True, "noUnusedLocals": True, "noUnusedParameters": True, "noImplicitReturns": True,
     "noImplicitOverride": True, "noFallthroughCasesInSwitch": True,
 }  # fmt: skip
-"""Beyond what the package itself sets."""
+"""Settings beyond the package's own."""
 
 
 def check(node: Node, folder: Path, *files: Path) -> tuple[int, str]:
-    """What the compiler says of files, with the package's own settings and stricter ones."""
+    """Compile files with the package's own settings and stricter ones, and return the compiler's output."""
     options = STRICTER | {
         "noEmit": True, "rootDir": "/", "types": ["node"],
         "typeRoots": [str(node.package("@types"))],

@@ -1,5 +1,5 @@
-"""A network that fails: between a client and the application, connections are cut before the
-request, somewhere in it, after it and before its answer, somewhere in that, and not at all.
+"""A failing network: connections between a client and the application are cut before the request, during it,
+after it but before the answer, during the answer, or not at all.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 CHUNK = 64 * 1024
 FAULTS = ("before", "after", "none")
-"""In turn, for what has to be the same each time."""
+"""In turn, for tests that need the same faults each time."""
 TORN = ("before", "request", "after", "answer", "none", "none")
-"""At random, for what has to bear anything."""
+"""At random, for tests that must withstand every fault."""
 
 HALVES = {
     "in its headers": b"HTTP/1.1 202 Accepted\r\ncontent-ty",
@@ -26,30 +26,30 @@ HALVES = {
     "without a length": b'HTTP/1.1 202 Accepted\r\nconnection: close\r\n\r\n{"status"',
     "by a portal": b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n<portal>",
 }
-"""Answers that end in their middle, and one that is somebody else's."""
+"""Incomplete answers, and a foreign one."""
 STRANGERS = {
     "a proxy without a service": b"HTTP/1.1 404 N\r\ncontent-length: 9\r\n\r\nnot found",
     "a proxy of another shape": b"HTTP/1.1 301 M\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n",
     "an answer of another kind": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
     "a refusal without errors": b"HTTP/1.1 422 U\r\ncontent-length: 2\r\n\r\n{}",
 }
-"""Whole answers, which say nothing of events."""
+"""Complete answers without information on events."""
 
 
 @dataclass
 class FailingNetwork:
-    """Where it listens, and what it did."""
+    """The network's address, and what it did."""
 
     url: str
     down: bool = False
-    """Cut every connection at once."""
+    """Cut every connection immediately."""
     done: list[str] = field(default_factory=list[str])
 
 
 @contextmanager
 def failing_network(target: str, seed: int | None = None, first: bytes = b"") -> Iterator[FailingNetwork]:
-    """A network to `http://host:port`, one request a connection. It fails in turn, or with a
-    `seed` at random, and at random bytes; the `first` answer may be one of its own.
+    """Run a network to `http://host:port` with one request per connection. It fails in turn or, with a
+    `seed`, at random, and at random bytes. `first` replaces the first answer.
     """
     chance = random.Random(seed)
     host, _, port = target.removeprefix("http://").partition(":")
@@ -92,7 +92,7 @@ def _answer(client: socket.socket, answer: bytes) -> None:
 
 
 def _carry(client: socket.socket, target: tuple[str, int], fault: str, chance: random.Random) -> None:
-    """Carry a request and its answer, as far as a fault lets them come."""
+    """Carry a request and its answer as far as the fault allows."""
     with client, suppress(OSError):
         if fault == "before":
             return
@@ -110,7 +110,7 @@ def _carry(client: socket.socket, target: tuple[str, int], fault: str, chance: r
 
 
 def _read_message(connection: socket.socket) -> bytes:
-    """A whole request or answer, by its Content-Length."""
+    """Read an entire request or answer, by its Content-Length."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(connection)

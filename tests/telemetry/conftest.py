@@ -1,4 +1,4 @@
-"""One installation in which processes of every kind work, and tell a collector and /metrics."""
+"""An installation with processes of every kind, which report to a collector and to /metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WATCHED = "SELECT FROM alert_watches WHERE space_id = %(space_id)s"
 
 @dataclass(frozen=True)
 class Observed:
-    """What came of it."""
+    """The results."""
 
     collected: Collector
     metrics: str
@@ -48,7 +48,7 @@ class Observed:
 
 @pytest.fixture(scope="session")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
-    """An event that is tracked, processed, forwarded, reported, exported and asked for."""
+    """The installation after an event was tracked, processed, forwarded, reported, exported and requested."""
     data_dir = install(tmp_path_factory.mktemp("observed") / "data")
     taken = Answer(body={"events_received": 1})
     with (

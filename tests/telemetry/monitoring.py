@@ -1,4 +1,4 @@
-"""What is made of the metrics for Prometheus and Grafana, and the program that checks it."""
+"""The Prometheus and Grafana files for the metrics, and the program that checks them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUIRED = os.environ.get("HEADWATER_TEST_PROMTOOL") == "required"
 
 
 def expressions() -> list[tuple[str, str]]:
-    """Every expression of the dashboard, and whose it is."""
+    """Return every expression of the dashboard, with its panel."""
     board = json.loads(DASHBOARD.read_text())
     return [
         (panel["title"], target["expr"].replace("$__rate_interval", "5m"))

@@ -1,4 +1,4 @@
-"""The names of metrics, their page, and what is made of them for Prometheus and Grafana."""
+"""The names of metrics, their documentation, and the files for Prometheus and Grafana."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rules() -> list[dict[str, Any]]:
 
 
 def test_it_works() -> None:
-    """Every metric is on its page."""
+    """Every metric is documented."""
     rows = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", PAGE, re.MULTILINE)
     told = {name: (kind, tuple(re.findall("`([a-z]+)`", labels))) for name, kind, labels in rows}
     assert len(rows) == len(told)
@@ -62,7 +62,7 @@ def test_panels_name_what_there_is() -> None:
 
 
 def test_the_dashboard_shows_everything_that_is_counted() -> None:
-    """A histogram by its buckets; what is stored for each Space is for alerts of one's own."""
+    """A histogram is shown by its buckets. Metrics by Space are meant for operators' own alerts."""
     shown = " ".join(each for _, each in expressions())
     names = {
         f"{metric.name}_bucket" if metric.kind == "histogram" else metric.name

@@ -1,5 +1,5 @@
-"""Traces and counters for a collector of OpenTelemetry, and the same counters as /metrics has them, by real
-processes: those of one installation.
+"""Traces and counters for an OpenTelemetry collector, and the same counters at /metrics, from the real
+processes of one installation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def only(spans: list[CollectedSpan]) -> CollectedSpan:
 
 
 def test_it_works(observed: Observed) -> None:
-    """A request goes on with its sender's trace; every kind of process tells of its work."""
+    """A request continues its sender's trace, and every kind of process reports its work."""
     tracked, refused = observed.collected.named("POST /public-api/v1/events/track")
     assert (tracked.trace_id, tracked.parent_id, tracked.kind) == (TRACE, PARENT, "server")
     assert tracked.attributes == {
@@ -77,13 +77,13 @@ def test_a_tool_of_assistants_is_a_part_of_its_request(observed: Observed) -> No
 
 
 def to_assistants(observed: Observed, status: int) -> list[CollectedSpan]:
-    """The requests of assistants that were answered with a status."""
+    """Return the assistants' requests that were answered with a status."""
     requests = observed.collected.named("POST /mcp/{space_id}/public-api")
     return [request for request in requests if request.attributes["http.response.status_code"] == status]
 
 
 def test_only_work_is_told_of(observed: Observed) -> None:
-    """Neither what looks for work nor what asks for a process's health is a trace."""
+    """Neither polls for work nor health checks are traced."""
     roots = {span.name for span in observed.collected.spans if not span.parent_id}
     assert not roots & {"postgresql", "GET /readyz", "GET /metrics"}
 
@@ -116,7 +116,7 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
 
 
 def test_metrics_tell_of_every_process(observed: Observed) -> None:
-    """Every process of a machine is in what any API process tells."""
+    """Any API process reports the metrics of every process on the machine."""
     found = {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(observed.metrics)
@@ -145,7 +145,7 @@ def test_it_tells_nothing_that_is_not_declared(observed: Observed) -> None:
 
 
 def test_every_panel_of_counts_has_series_before_the_first_event(observed: Observed) -> None:
-    """Also those that nothing has happened to: an increase from nothing to one would not be seen."""
+    """This includes series that are still zero: an increase from nothing to one would not be visible."""
     counted = {
         sample.name
         for family in text_string_to_metric_families(observed.metrics)
@@ -203,7 +203,7 @@ def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """Before anything is made."""
+    """It ends before anything is created."""
     program = (
         "import sys; from importlib import util\n"
         "found = util.find_spec\n"
@@ -218,7 +218,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 
 def test_off_it_costs_nothing() -> None:
-    """No process imports the SDK, and a span is the same nothing every time."""
+    """No process imports the SDK, and every span is the same empty object."""
     program = (
         "import sys, headwater.app, headwater.supervisor\n"
         "from headwater.base.telemetry.otlp import exported\n"

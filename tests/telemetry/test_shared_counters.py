@@ -1,6 +1,6 @@
-"""The counters of several processes: one that is started again goes on with those of the one that
-died, and one that follows another has counters beside it, so that sums never shrink and no files
-of dead processes pile up.
+"""The counters of several processes. A restarted process continues the counters of the one that died, and a
+replacement has separate counters next to those of its predecessor. So sums never shrink, and no files of dead
+processes accumulate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RELOADS = campaign_size("HEADWATER_RELOADS", 1, 2)
 
 
 def counted(url: str, name: str, **labels: str) -> float:
-    """What has been counted, as any process tells it."""
+    """Return a count as any process reports it."""
     text = httpx.get(f"{url}/metrics", timeout=PATIENCE_SECONDS).text
     found = [
         sample.value for family in text_string_to_metric_families(text)
@@ -63,7 +63,7 @@ def kill_each(serve: Serve, word: str) -> None:
 
 
 def other_worker_counts(url: str, data_dir: Path) -> None:
-    """One that no supervisor started, as on a machine without an API process."""
+    """Check a worker without a supervisor, as on a machine without an API process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as other:
@@ -82,12 +82,12 @@ def answers(at: str) -> bool:
 
 
 def generations(data_dir: Path) -> int:
-    """The number of processes that have counted for the API at one time."""
+    """Return the number of processes that have counted for the API at the same time."""
     return len(list((data_dir / "metrics").glob("api-1*.lock")))
 
 
 def count_on(url: str, key: str, batches: int) -> None:
-    """Send once more; sums are those of all so far."""
+    """Send another batch, and check the sums of all batches so far."""
     send(url, key)
     assert accepted(url) == batches * EVENTS
     wait_until(lambda: processed(url) == batches * EVENTS)

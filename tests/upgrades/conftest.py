@@ -1,4 +1,4 @@
-"""An installation on the other PostgreSQL of the package, the oldest one that is supported."""
+"""An installation on the package's other PostgreSQL, the oldest supported version."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from tests.support.pipeline import drain, event
 
 @dataclass(frozen=True)
 class Installation:
-    """A data directory of the old major version, whose PostgreSQL does not run."""
+    """A data directory of the old major version. Its PostgreSQL isn't running."""
 
     data_dir: Path
     holds: dict[str, Any]
-    """Its rows, and what else has to be there afterwards."""
+    """Its rows, and everything else that must be there afterwards."""
 
 
 @contextmanager
 def serving(data_dir: Path, programs: Programs | None = None) -> Iterator[psycopg.Connection]:
-    """Starts the PostgreSQL of a data directory, and connects to it."""
+    """Start a data directory's PostgreSQL and connect to it."""
     server = Embedded(data_dir, programs)
     try:
         url = server.start(UNSAFE, tied=True)
@@ -50,7 +50,7 @@ def serving(data_dir: Path, programs: Programs | None = None) -> Iterator[psycop
 
 
 def read(connection: psycopg.Connection) -> dict[str, Any]:
-    """All rows, what a session sees that is confined to each Space, the next ids, and so on."""
+    """Return all rows, the rows that a session confined to each Space sees, the next ids, and so on."""
     found: dict[str, Any] = dict(all_rows(connection))
     spaces = connection.execute("SELECT id FROM spaces ORDER BY id").fetchall()
     for (space_id,) in spaces:
@@ -67,8 +67,8 @@ def read(connection: psycopg.Connection) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """One that has crashed, with people of two Spaces: one is erased, one is to be. It has an
-    extension, and a setting of the operator's.
+    """A crashed installation with people in two Spaces: one person is erased, another is about to be. It has
+    an extension and an operator's setting.
     """
     data_dir = tmp_path_factory.mktemp("sixteen") / "data"
     server = Embedded(data_dir, OLDEST)
@@ -99,7 +99,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
         connection.execute("ALTER SYSTEM SET work_mem = '17MB'")
     with psycopg.connect(url, autocommit=True) as connection:
         holds = read(connection)
-        connection.execute("CHECKPOINT")  # sequences skip what is logged behind it
+        connection.execute("CHECKPOINT")  # sequences skip values that are logged after it
     os.kill(server.pid, signal.SIGQUIT)
     server.stop()
     return Installation(data_dir, holds)
@@ -107,14 +107,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 @pytest.fixture
 def old(made: Installation, tmp_path: Path) -> Installation:
-    """A copy of it."""
+    """A copy of the installation."""
     copy_with_owners(made.data_dir, tmp_path / "data")
     return Installation(tmp_path / "data", made.holds)
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Callable[[int], Path]:
-    """Makes a data directory whose cluster is nothing but its version."""
+    """A function that makes a data directory with nothing but a version."""
 
     def make(major: int) -> Path:
         cluster = tmp_path / "shell" / "postgresql"

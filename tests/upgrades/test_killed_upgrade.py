@@ -1,5 +1,5 @@
-"""An upgrade of PostgreSQL that is killed at any moment leaves a data directory on which this
-version starts, or the one of before, with everything in it.
+"""An upgrade of PostgreSQL that is killed at any moment leaves a complete data directory. Either this version
+or the previous one starts on it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ POINTS = (*BEFORE, *AFTER) if KILLS else ("upgrade_new_cluster",)
 
 
 def assert_starts(old: Installation) -> int:
-    """Somebody starts on it and finds everything. Returns the major version."""
+    """Start on it and check that everything is there. Return the major version."""
     root = old.data_dir
-    complete_upgrade(root)  # as each start does, whatever the version
+    complete_upgrade(root)  # as each start does, for any version
     major = read_major(root / "postgresql")
     with serving(root, None if major == MAJOR else OLDEST) as connection:
         assert read(connection) == old.holds
@@ -50,7 +50,7 @@ def test_it_works(old: Installation) -> None:
 
 
 def back(old: Installation) -> None:
-    """What an operator does who goes back to the version of before."""
+    """Go back to the previous version as an operator does."""
     root = old.data_dir
     shutil.rmtree(root / "postgresql")
     (root / "postgresql.16").rename(root / "postgresql")

@@ -1,4 +1,4 @@
-"""`headwater upgrade`: the embedded PostgreSQL from one major version to the next, for real."""
+"""`headwater upgrade`: a real upgrade of the embedded PostgreSQL from one major version to the next."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Shell = Callable[[int], Path]
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
-    """The command's result as JSON."""
+    """Run the command and return its JSON output."""
     capsys.readouterr()
     assert main(["upgrade", *map(str, words), "--json"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
@@ -67,7 +67,7 @@ def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def a_missing_row_and_a_changed_one_show(connection: psycopg.Connection) -> None:
-    """The comparison that decides whether the upgrade is kept finds each kind of loss."""
+    """The comparison decides whether the upgrade is kept. It detects each kind of loss."""
     url = Embedded(Path(connection.info.host).parent).url
     before = read_content(url)
     for table, statement, undo in (
@@ -138,7 +138,7 @@ def test_a_data_directory_that_is_none_or_newer(
 def test_a_failure_leaves_the_cluster_as_it_was(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a test began is removed."""
+    """Files of the failed attempt are removed."""
     root = shell(16)
 
     def fail(old: Embedded, _: object) -> None:
@@ -151,7 +151,7 @@ def test_a_failure_leaves_the_cluster_as_it_was(
 
 
 def test_what_an_earlier_attempt_left_is_removed(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where nothing is left to upgrade."""
+    """This also works when there is nothing to upgrade."""
     root = shell(MAJOR)
     (root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
     run(capsys, "--data-dir", root)
@@ -159,7 +159,7 @@ def test_what_an_earlier_attempt_left_is_removed(shell: Shell, capsys: pytest.Ca
 
 
 def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None:
-    """The new cluster is missing here, which is a fault that it finds at once."""
+    """The new cluster is missing here, a fault that pg_upgrade finds immediately."""
     old, new = Embedded(shell(16), find_programs(16, None)), Embedded(tmp_path / "new")
     new.cluster.mkdir(parents=True)
     (old.root / "postgresql.password").write_text("secret")
