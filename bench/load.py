@@ -41,7 +41,7 @@ class Result:
         self.latencies += other.latencies
 
     def percentile(self, share: float) -> float:
-        """A latency in milliseconds."""
+        """Return a latency percentile in milliseconds."""
         ordered = sorted(self.latencies)
         return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
@@ -197,7 +197,7 @@ def steady(port: int, rate: float, seconds: float, make: Callable[[], Iterator[R
 
 
 def request(method: str, path: str, key: str, body: bytes = b"") -> Request:
-    """The bytes of one request."""
+    """Return the bytes of a request."""
     return (
         f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -24,7 +24,7 @@ RECORD = "released.sha256"
 
 
 def prepare(version: str, day: date, root: Path = ROOT) -> None:
-    """Raises ValueError unless the changelog has the version as unreleased."""
+    """Prepare the release. Raises ValueError unless the changelog has the version as unreleased."""
     changelog = root / CHANGELOG
     heading = f"## {version} (unreleased)\n"
     text = changelog.read_text()

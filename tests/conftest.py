@@ -79,8 +79,8 @@ httpx2.create_ssl_context = functools.cache(httpx2.create_ssl_context)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the longest tests first, mark tests by folder, and skip those that don't apply to a cluster on one.
 
-    A run that ends at the first failure keeps the order of its command line, which starts with the earlier
-    failures.
+    A run that ends at the first failure keeps the order of its command line: the tests most likely to fail
+    are first.
     """
     if not config.getoption("maxfail"):
         put_longest_first(items)

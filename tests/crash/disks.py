@@ -40,8 +40,8 @@ class Disk:
         self._mount()
 
     def lose_power(self) -> None:
-        """Keep the disk's contents at one moment, for `restore_power`. No process may write anymore. The
-        kernel still may, so the copy is repeated until no write happened during it.
+        """Keep the disk's contents at one moment, for `restore_power`. Processes must have stopped writing.
+        The kernel may still write, so the copy is repeated until no write happened during it.
         """
         before = None
         while before != self._written():

@@ -74,7 +74,7 @@ class Ledger:
 
 class Sender(threading.Thread):
     """A connection. A persistent one repeats a request until its outcome is known, as a careful client does.
-    Another one goes on and leaves the event unknown.
+    Others continue and leave the event unknown.
     """
 
     def __init__(
@@ -160,11 +160,11 @@ class Load:
             sender.start()
 
     def acknowledged(self) -> int:
-        """The number of events acknowledged so far."""
+        """Return the number of events acknowledged so far."""
         return sum(len(sender.ledger.receipts) for sender in self.senders)
 
     def surprises(self) -> list[str]:
-        """The answers so far that no fault excuses."""
+        """Return the answers so far that no fault excuses."""
         return [each for sender in self.senders for each in sender.ledger.surprises]
 
     def finish(self) -> Ledger:

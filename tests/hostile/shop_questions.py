@@ -145,7 +145,7 @@ def _api_questions(shop: Shop, dice: Random) -> Iterator[tuple[str, dict[str, An
 
 
 def _tool_faults(shop: Shop, dice: Random) -> Iterator[str]:
-    """Yield refusals of tools. A tool words its own refusal of an inconsistent query."""
+    """Yield tools' errors. For an inconsistent query, a tool words its own refusal."""
     arguments: dict[str, dict[str, Any]] = {
         "query_report": {**EVER, "measures": ["revenue", "orders"], "group_by": ["source"]},
         "query_spend": {**EVER}, "query_paths": {**EVER}, "list_events": {**EVER},

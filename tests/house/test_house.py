@@ -117,9 +117,9 @@ def statements() -> list[tuple[str, str]]:
 
 
 def unbound(sql: str) -> list[str]:
-    """Return the mentions of tenant tables whose space_id isn't bound. It is bound by `alias.space_id =
-    %(space_id)s`, by the same without an alias if the table has none, and by an INSERT with the column and
-    the parameter.
+    """Return the mentions of tenant tables whose space_id isn't bound. A mention is bound by `alias.space_id
+    = %(space_id)s`, without the alias for a table that has no alias. An INSERT binds it by naming the column
+    and giving the parameter.
     """
     missing: list[str] = []
     spent: dict[str, int] = {}

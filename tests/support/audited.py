@@ -65,7 +65,7 @@ class Desk:
         return contact_id
 
     def merged(self) -> tuple[int, int]:
-        """Create two contacts, one with a merge into the other that can be undone."""
+        """Create a contact and merge another one into it. Return both ids. The merge can be undone."""
         queue = Queue(self.stage.connection, self.stage.space_id)
         queue.run(event(event_name="sign_up", email=EMAIL, trk_token="laptop-1"))
         first = queue.run(event(event_name="view_content", trk_token="phone-1", trk_source="fb"))

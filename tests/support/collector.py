@@ -83,7 +83,7 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 
 @contextmanager
 def collector() -> Iterator[Collector]:
-    """A running collector."""
+    """Run a collector."""
     collected = Collector()
 
     class Handler(BaseHTTPRequestHandler):

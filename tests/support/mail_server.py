@@ -19,7 +19,7 @@ USER, PASSWORD = "headwater", "correct horse"
 
 @dataclass
 class Mailbox:
-    """The messages received, and the server's behavior."""
+    """The messages received, and the server's behaviour."""
 
     port: int = 0
     taken: list[EmailMessage] = field(default_factory=list[EmailMessage])

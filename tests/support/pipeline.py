@@ -116,7 +116,9 @@ Accepted = Item | Sent
 
 
 def by(sender: str, item: Item) -> Sent:
-    """Return an item with a sender. By default, a page sends pages' kinds and an API key the others."""
+    """Return an item with its sender. Without one, items of pages' kinds count as sent by a page, others by
+    an API key.
+    """
     return Sent(item, sender)
 
 

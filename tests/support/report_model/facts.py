@@ -102,7 +102,7 @@ class Facts:
     companies: dict[int, str] = field(default_factory=dict[int, str])
     """Names by ids."""
     tag_sets: list[TagSet] = field(default_factory=list[TagSet])
-    """All stored ones, including those that no touchpoint uses anymore."""
+    """All stored ones, including those that no touchpoint uses now."""
     ad_names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The catalogue: names by kind (campaign, adset, ad) and id."""
     event_labels: dict[str, str] = field(default_factory=dict[str, str])

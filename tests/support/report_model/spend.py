@@ -204,8 +204,8 @@ def sums_of(
 
 
 def _days(spending: Spending, question: Question, period: Period) -> tuple[date, date]:
-    """Return the first and last day, in UTC, of the events in the report. By touch date, the window is
-    added.
+    """Return the first and last day, in UTC, of the events in the report. For touch dates, the window extends
+    it.
     """
     start, end = period.bounds(spending.facts.zone)
     last = end - timedelta(seconds=1)

@@ -25,7 +25,7 @@ DAYS: dict[str, Range] = {
 
 @dataclass(frozen=True)
 class Way:
-    """A sequence of sources or channels, with equal neighbors merged."""
+    """A sequence of sources or channels, with equal neighbours merged."""
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
