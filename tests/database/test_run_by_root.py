@@ -1,5 +1,5 @@
-"""Run by root where users can't be mapped, as in many containers: PostgreSQL runs as `nobody`. Other accounts
-can pass through the data directory but read nothing.
+"""Started by root where users can't be mapped, for instance in many containers: PostgreSQL runs as `nobody`.
+Other accounts can pass through the data directory but read nothing.
 """
 
 from __future__ import annotations

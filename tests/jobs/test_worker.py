@@ -154,7 +154,9 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
 
 
 def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
-    """In a cluster, a poll asks every node while another job only needs the first one."""
+    """This happens in a cluster: one job's poll asks every node, while another job only needs the first
+    one.
+    """
     stop, looks, done = threading.Event(), list[float](), list[int]()
 
     def fail(_: object) -> list[int]:

@@ -1,5 +1,5 @@
-"""Senders of the API's examples: plain HTTP, and each of the clients, through a network that fails wherever a
-request may be repeated.
+"""Senders of the API's examples: plain HTTP, and each of the clients, through a network that fails for all
+repeatable requests.
 
 They take turns on one installation. With HEADWATER_SDKS=all, each has its own.
 """

@@ -17,7 +17,7 @@ ACCEPTED: Reply = (202, {}, b'{"status": 202, "message": "Accepted"}')
 
 @dataclass(frozen=True)
 class Received:
-    """A request, as received."""
+    """A received request."""
 
     method: str
     target: str

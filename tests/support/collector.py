@@ -41,7 +41,7 @@ class Collector:
     metrics: dict[tuple[str, str], dict[str, Any]] = field(
         default_factory=dict[tuple[str, str], dict[str, Any]]
     )
-    """The latest value by process and name, as sums by labels."""
+    """The latest value by process and name: sums by labels."""
     texts: list[bytes] = field(default_factory=list[bytes])
     """The raw bodies, for tests of content that must not be exported."""
 

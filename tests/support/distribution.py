@@ -20,7 +20,7 @@ LONGEST = (
     "tests/packaging/", "tests/upgrades/", "tests/backups/", "tests/hostile/", "tests/reports/",
     "tests/merging/", "tests/browsing/", "tests/jobs/test_running_supervisor.py", "tests/webhooks/",
 )  # fmt: skip
-"""Slow files and tests, in the order in which they start."""
+"""Slow files and tests, in their starting order."""
 ALONE = (
     "tests/hostile/test_schemathesis.py", "tests/jobs/test_supervisor.py",
     "tests/browser/test_accessibility.py", "tests/database/test_first_start.py",

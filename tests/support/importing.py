@@ -16,7 +16,7 @@ from tests.support.factories import Stage
 
 
 class Importer:
-    """The import command, as run at a terminal."""
+    """The import command at a terminal."""
 
     def __init__(self, stage: Stage, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.stage, self.folder, self._capsys = stage, folder, capsys

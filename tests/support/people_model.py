@@ -28,7 +28,7 @@ class Contact:
     id: int | None = None
     """The API's id. Unknown for an event's contact until it is looked up."""
     links: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Every known value, as kind and value, and when it last arrived."""
+    """The time of the last arrival of every known value, by kind and value."""
     emails_ever: set[str] = field(default_factory=set)
     """Current addresses and those that an update removed."""
     primary: dict[str, str] = field(default_factory=dict)

@@ -135,7 +135,7 @@ KINDS = {
 
 
 def usual_sender(kind: str) -> str:
-    """Return the sender of a kind when a test names none."""
+    """Return a kind's sender for tests that don't name one."""
     return "browser" if kind in ("hit", "identify", "bots") else "api_key"
 
 

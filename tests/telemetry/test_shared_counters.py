@@ -1,5 +1,5 @@
 """The counters of several processes. A restarted process continues the counters of the one that died, and a
-replacement has separate counters next to those of its predecessor. So sums never shrink, and no files of dead
+replacement has separate counters in addition to its predecessor's. So sums never shrink, and no files of dead
 processes accumulate.
 """
 
@@ -63,7 +63,7 @@ def kill_each(serve: Serve, word: str) -> None:
 
 
 def other_worker_counts(url: str, data_dir: Path) -> None:
-    """Check a worker without a supervisor, as on a machine without an API process."""
+    """Check a worker without a supervisor, as it runs on a machine without an API process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as other:

@@ -66,7 +66,7 @@ class Question:
     sells: bool | None = None
     """Whether the Space sells. None derives it from its events."""
     converts_all: bool = False
-    """Whether events of every name count, as they do in lists."""
+    """Whether events of every name count, like in lists."""
     now: datetime | None = None
     """The current time. A period that contains it is compared up to the same point."""
 

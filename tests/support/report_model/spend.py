@@ -235,7 +235,7 @@ def _counted(spending: Spending, event: Event, days: tuple[date, date]) -> Event
 
 
 def left_out_money(spending: Spending, facts: Facts, question: Question) -> list[dict[str, Any]]:
-    """Return the money that the report leaves out, as answers list it."""
+    """Return the money that the report leaves out, in the form of the API's answers."""
     period = Period(question.start, question.end)
     found: dict[tuple[str, str], list[Event]] = {}
     for each in conversions_of(facts, question, period):
@@ -259,7 +259,7 @@ def _ends(days: Collection[date]) -> dict[str, str]:
 
 
 def left_out_spend(spending: Spending, question: Question) -> list[dict[str, Any]]:
-    """Return the question's spend without a rate, as answers list it."""
+    """Return the question's spend without a rate, in the form of the API's answers."""
     sums: dict[str, list[tuple[date, Fraction]]] = {}
     for piece in _pieces(spending, question):
         if spending.money.convert(Fraction(1), piece[2], piece[0]) is None:
