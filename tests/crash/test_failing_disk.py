@@ -67,7 +67,7 @@ RARER = (
     Fault("unwritable /postgresql/pg_wal/"),
     Fault("full /postgresql/pg_wal/", "SELECT pg_switch_wal()"),
     Fault("broken /postgresql/base/", "CHECKPOINT"),
-    Fault("full /data/", "SELECT pg_switch_wal()"),  # all of them fail
+    Fault("full /data/", "SELECT pg_switch_wal()"),  # all files at once
 )
 FAULTS = [TABLES_FULL, LOG_BROKEN, *(RARER if ROUNDS > 1 else ())]
 

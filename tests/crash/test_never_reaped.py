@@ -1,6 +1,6 @@
-"""Everything is killed where dead orphans are never reaped, as in a container whose first process is a shell
-script. PostgreSQL's first process stays a zombie, and the next start must not mistake it for a running
-server.
+"""Everything is killed at the same time where dead orphans are never reaped, as in a container whose first
+process is a shell script. PostgreSQL's first process stays a zombie, and the next start must not mistake it
+for a running server.
 
 HEADWATER_CRASH_ROUNDS makes the run longer.
 """

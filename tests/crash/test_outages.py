@@ -27,7 +27,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 OUTAGE = ("database_unavailable", "database_back")
 MOST_LINES = 40
-"""For all processes together, although hundreds of requests are refused."""
+"""The most log lines of all processes together, although hundreds of requests are refused."""
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 10.0
 EVENT = {"event_name": "sign_up", "email": "someone@firm.com"}

@@ -105,7 +105,7 @@ class Record:
 
 
 def run_quietly(run: Callable[[Any], object], value: Any) -> None:
-    """Run a reader for recording, because refused input was read, too."""
+    """Run a reader for recording. Refused input counts, because it was read, too."""
     try:
         run(value)
     except Exception:  # noqa: BLE001 - a refusal is an answer, too

@@ -63,7 +63,7 @@ def kill_each(serve: Serve, word: str) -> None:
 
 
 def other_worker_counts(url: str, data_dir: Path) -> None:
-    """Check a worker without a supervisor, as it runs on a machine without an API process."""
+    """Check a worker without a supervisor: a machine may have no API process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as other:
