@@ -41,7 +41,7 @@ class Paths:
 
 def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
     """Return the paths of a question's events with a touch in the window, by source or channel. They are
-    sorted by number of events, then by steps.
+    sorted by number of conversions, then by steps.
     """
     led = led_by_touches(facts, question)
     ways: dict[Way, list[Conversion]] = {}
@@ -50,9 +50,12 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
         ways.setdefault(way_of(each, by), []).append(each)
         first, last = each.window[0].source, each.window[-1].source
         ends.setdefault((first, last), []).append(each)
-    order = sorted(ways, key=lambda way: (-len(ways[way]), [s.encode() for s in way.steps], way.more))
+    figures = {way: tally(events) for way, events in ways.items()}
+    order = sorted(
+        ways, key=lambda way: (-figures[way].conversions, [step.encode() for step in way.steps], way.more)
+    )
     return Paths(
-        ways=[(way, tally(ways[way])) for way in order[: question.limit]],
+        ways=[(way, figures[way]) for way in order[: question.limit]],
         left_out=max(0, len(order) - question.limit),
         touches={
             name: _tally(each for each in led if range_of(len(each.window), TOUCHES) == name)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import OF_TOUCHPOINTS, ChoiceLinks, read_bar
-from headwater.console.report_pages.basis import conversions_title
+from headwater.console.report_pages.basis import MADE_OF, conversions_title
 from headwater.console.report_pages.charts.flow_chart import FlowChart, flow
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -36,7 +36,7 @@ from headwater.reports.questions.paths import (
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
-MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
+MEASURES = (Measure.CONVERSIONS, Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 STEPS = {Group.SOURCE: "sources", Group.CHANNEL: "channels"}
 LISTED = 25
 MATRIX_SIZE = 12
@@ -56,7 +56,7 @@ REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
 
 
 class PathRow(Struct, frozen=True):
-    """A group of events, and the filters that select it."""
+    """A group of conversions, and the filters that select it."""
 
     only: tuple[str, ...]
     figures: PathFigures
@@ -104,7 +104,7 @@ class PathsReader:
     async def load(self, connection: AsyncConnection) -> PathsContent:
         """Load the content. Raise Invalid and ReportTooLarge."""
         report = await query_paths(connection, self._space.id, self._query())
-        pairs = {pair: figures.events for pair, figures in report.first_and_last.items()}
+        pairs = {pair: figures.conversions for pair, figures in report.first_and_last.items()}
         coloured = _colours(pairs)
         return PathsContent(
             report,
@@ -140,8 +140,8 @@ class PathsReader:
 
     def _matrix(self, report: PathResult) -> SourceMatrix:
         pairs = report.first_and_last
-        firsts = _most_frequent((first, figures.events) for (first, _), figures in pairs.items())
-        lasts = _most_frequent((last, figures.events) for (_, last), figures in pairs.items())
+        firsts = _most_frequent((first, figures.conversions) for (first, _), figures in pairs.items())
+        lasts = _most_frequent((last, figures.conversions) for (_, last), figures in pairs.items())
         cells = {
             (first, last): PathRow(
                 self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}),
@@ -151,7 +151,7 @@ class PathsReader:
             for (first, last), figures in pairs.items()
             if first in firsts and last in lasts
         }
-        highest = max((figures.events for figures in pairs.values()), default=0)
+        highest = max([1, *(figures.conversions for figures in pairs.values())])
         return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), highest)
 
     def _only(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
@@ -171,18 +171,18 @@ def paths_csv_report(
 
 
 def _share(numerator: PathFigures, denominator: PathFigures) -> Fraction | None:
-    return figures.share(numerator.events, denominator.events)
+    return figures.share(numerator.conversions, denominator.conversions)
 
 
-def _most_frequent(events: Iterable[tuple[str, int]], limit: int = MATRIX_SIZE) -> tuple[str, ...]:
+def _most_frequent(conversions: Iterable[tuple[str, int]], limit: int = MATRIX_SIZE) -> tuple[str, ...]:
     counted: Counter[str] = Counter()
-    for source, number in events:
+    for source, number in conversions:
         counted[source] += number
     return tuple(source for source, _ in counted.most_common(limit))
 
 
 def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    ends = [(source, events) for pair, events in pairs.items() for source in pair]
+    ends = [(source, conversions) for pair, conversions in pairs.items() for source in pair]
     return {source: colour for colour, source in enumerate(_most_frequent(ends, COLOURS))}
 
 
@@ -208,6 +208,7 @@ async def render_paths(page: ReportPage) -> Response:
         problem,
         page=content,
         Measure=Measure,
+        made_of=MADE_OF,
         reached=REACHED,
         source_title=format_title,
         menu=links.own_menu("steps", "Steps", STEPS, group, Group.SOURCE),

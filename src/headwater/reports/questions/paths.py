@@ -78,6 +78,7 @@ class PathsQuery(Struct, frozen=True):
             window_days=self.window_days,
             by_company=self.by_company,
             filters=self.filters,
+            order_by=Measure.CONVERSIONS,
             limit=self.limit,
         )
 
@@ -92,7 +93,7 @@ class PathFigures(Struct, frozen=True):
 
 class PathResult(Struct, frozen=True):
     paths: tuple[tuple[TouchPath, PathFigures], ...]
-    """Most events first, then by steps."""
+    """Most conversions first, then by steps."""
     left_out: int
     """Paths beyond the limit."""
     touches: Mapping[str, PathFigures]
@@ -100,7 +101,7 @@ class PathResult(Struct, frozen=True):
     days: Mapping[str, PathFigures]
     """By range in DAYS."""
     first_and_last: Mapping[tuple[str, str], PathFigures]
-    """By first and last source, most events first; at most MOST_ROWS."""
+    """By first and last source, most conversions first; at most MOST_ROWS."""
     total: PathFigures
     event_counts: Mapping[str, int]
     """By event name."""

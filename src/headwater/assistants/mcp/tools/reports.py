@@ -102,8 +102,8 @@ TOOLS = (
         name="query_paths",
         title="Query paths",
         description=(
-            "Paths of sources or channels to events with a touchpoint in the window, most frequent "
-            "first; the number of touchpoints and days; the first by the last source."
+            "Paths of sources or channels to events with a touchpoint in the window, most "
+            "conversions first; the number of touchpoints and days; the first by the last source."
         ),
         arguments=describe_arguments(GROUP)
         | as_in(_REPORT, describe_arguments(*OF_REPORTS) | filters.ARGUMENT)
