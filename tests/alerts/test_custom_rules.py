@@ -115,7 +115,7 @@ def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
     assert (step.rule, step.step, step.title) == (
         Rule.CUSTOM, StepKind.OPENED, "ROAS of Meta Ads is below 2",
     )  # fmt: skip
-    assert step.cause == "1.5, 06 May to 12 May 2026."
+    assert step.cause == "1.5, 6\u201312 May 2026."
     assert rules.only().figure == Decimal("1.5")
     order(stage, "facebook_ads", "60")
     looker.look(noon(2.1), noon(3.1))
@@ -214,8 +214,8 @@ def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None
         rules.create(replace(RATE, threshold=Decimal(threshold), filter=filter_text, filter_name=name))
     looker.look(noon(0.1))
     assert [(step.title, step.cause) for step in looker.told] == [
-        ("Conversion rate is below 4 %", "4 %, 06 May to 12 May 2026."),
-        ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 06 May to 12 May 2026."),
+        ("Conversion rate is below 4 %", "4 %, 6\u201312 May 2026."),
+        ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
     ]
     *_, of_meta = rules.run(list_rules)
     assert (of_meta.figure, of_meta.note) == (None, "Nothing to divide by in this period.")
@@ -239,8 +239,8 @@ def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> Non
         "A campaign spent 50.00 EUR or more without orders",
         "A platform spent 50.00 EUR or more without orders",
     ]
-    assert looker.told[0].cause == "120.00 EUR, 06 May to 12 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
-    assert looker.told[1].cause == "70.00 EUR, 06 May to 12 May 2026. Google Ads 70.00 EUR."
+    assert looker.told[0].cause == "120.00 EUR, 6\u201312 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
+    assert looker.told[1].cause == "70.00 EUR, 6\u201312 May 2026. Google Ads 70.00 EUR."
     order(stage, "google_ads", "5", campaign_id="c4")
     order(stage, "facebook_ads", "5", campaign_id="c2")
     looker.look(noon(1.1))

@@ -185,7 +185,7 @@ def test_orders_and_what_stopped(looker: Looker, stage: Stage) -> None:
     order(stage, NOW - WEEKS, noon(-2), sender="webhook")
     looker.look(noon(-1.9), noon(0.1))
     assert steps(looker.told) == [(Rule.ORDERS_FELL, "opened")]
-    assert "mostly by webhook, the last one on 13 May, 09:5" in looker.told[0].cause
+    assert "mostly by webhook, the last one on 13 May 2026, 09:5" in looker.told[0].cause
 
 
 def test_a_held_destination(looker: Looker, stage: Stage) -> None:

@@ -42,8 +42,8 @@ def test_it_works(owner: Person, space_id: int) -> None:
         "Total": ["3", "3", "230", "117", "-113", "-63", "-50"],
     }
     text = words(page.text)
-    first = text.index("E-mail \N{MINUS SIGN}75.00 EUR: 1 order instead of 2")
-    second = text.index("Paid ads \N{MINUS SIGN}50.00 EUR: 30.00 EUR per order instead of 80.00")
+    first = text.index("E-mail -75.00 EUR: 1 order instead of 2")
+    second = text.index("Paid ads -50.00 EUR: 30.00 EUR per order instead of 80.00")
     assert first < second < text.index("Unattributed +12.00 EUR: 1 order instead of 0")
 
 

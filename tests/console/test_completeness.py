@@ -42,7 +42,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     table = owner.browser.get(f"{base}/completeness.csv").text.splitlines()
     assert table == ["day,value,share_in,expected,low,high", f"{yesterday},75,0.75,100,100,100"]
     first = owner.browser.get(base).text
-    assert f"{yesterday:%-d %b} is incomplete: 75.00 received by midnight" in first
+    assert f"{yesterday:%-d %b %Y} is incomplete: 75.00 received by midnight" in first
     assert 'class="incomplete"' in first
     assert 'class="incomplete"' not in owner.browser.get(f"{base}?period=last+12+months").text
     refused = owner.browser.get(f"{base}/completeness.csv?period=nonsense")

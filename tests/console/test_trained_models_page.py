@@ -64,7 +64,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert lines[0] == "model,source,weight,low,high"
     assert len(lines) == 5
     [listed] = rows(owner.browser.get(f"{base}/trained-models").text, "listed")
-    assert (listed[0], listed[2], listed[5]) == ("May", "2026-05-01 to 2026-05-31", "current")
+    assert (listed[0], listed[2], listed[5]) == ("May", "1\u201331 May 2026", "current")
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
     cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
     for text in (report, cohorts):

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.alerts.rules import Rule
+from headwater.base.dates import format_day
 from headwater.database.queries import Queries, fetch_all
 from headwater.spend.connections.remedies import find_remedy
 from headwater.spend.platforms import registry
@@ -65,7 +66,7 @@ def _find_problems(row: _Connection, today: date) -> Iterator[SpendProblem]:
         yield _make(Rule.SPEND_MISSING, row, title, words, row.pulled_at)
     version, last_day = _find_version(row)
     if last_day is not None and last_day <= today + VERSION_NOTICE:
-        title = f"{_name(row)}: {version} of the platform's API ends on {last_day:%d %b %Y}"
+        title = f"{_name(row)}: {version} of the platform's API ends on {format_day(last_day)}"
         yield _make(Rule.SPEND_API_VERSION, row, title, None, None)
 
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
+from headwater.base.dates import format_day
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect
@@ -127,7 +128,7 @@ async def _fetch_member(visit: PageVisit) -> Member:
 def _describe_key(key: ApiKey, zone: ZoneInfo) -> str:
     if key.last_used_at is None:
         return f"{key.name} (never used)"
-    return f"{key.name} (last used {key.last_used_at.astimezone(zone):%d %b %Y})"
+    return f"{key.name} (last used {format_day(key.last_used_at.astimezone(zone))})"
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:

@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.base.dates import format_day, format_moment, format_month, format_short_day, format_weekday
 from headwater.console.assets import asset
 from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
@@ -77,6 +78,12 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     auto_reload=False,  # an upgrade replaces the files under a running process
 )
+_TEMPLATES.filters |= {
+    "day": format_day,
+    "short_day": format_short_day,
+    "weekday": format_weekday,
+    "month": format_month,
+}
 
 
 def add_templates(package: str) -> None:
@@ -188,8 +195,7 @@ def hidden_token(token: str) -> Markup:
 
 
 def when(moment: datetime, zone: str = "UTC") -> Markup:
-    local = moment.astimezone(ZoneInfo(zone))
-    text = f"{local.day} {local:%b %Y, %H:%M}"
+    text = format_moment(moment.astimezone(ZoneInfo(zone)))
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from headwater.base.dates import format_day, format_moment
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.platforms.registry import PLATFORMS
 
@@ -22,7 +23,7 @@ def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
     row, amount = changed.row, Decimal(changed.row.figures[0]) / _UNITS
     platform = PLATFORMS.get(row.platform)
     title = row.platform if platform is None else platform.title
-    day, money = f"{row.date:%A}, {row.date.day} {row.date:%b %Y}", f"{abs(amount):,.2f} {row.currency}"
+    day, money = f"{row.date:%A}, {format_day(row.date)}", f"{abs(amount):,.2f} {row.currency}"
     if amount < 0:
         change = f"took back {money} of {day}"
     elif amount > 0:
@@ -30,4 +31,4 @@ def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
     else:
         change = f"changed only the counts of {day}"
     moment = changed.pulled_at.astimezone(ZoneInfo(timezone))
-    return f"{title} {change}, in the pull of {moment.day} {moment:%b %Y, %H:%M}."
+    return f"{title} {change}, in the pull of {format_moment(moment)}."

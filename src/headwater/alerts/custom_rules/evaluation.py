@@ -16,6 +16,7 @@ from headwater.alerts.custom_rules.models import PERCENTAGES, CustomRule, RuleTe
 from headwater.alerts.custom_rules.stored_rules import list_due_rules, record_check
 from headwater.alerts.history import AlertHistory, Sign
 from headwater.alerts.rules import Rule
+from headwater.base.dates import format_day, format_days
 from headwater.database.pool import Database
 from headwater.http.errors import Invalid
 from headwater.http.inputs.parameters import JsonInput
@@ -92,8 +93,7 @@ def describe(space: Space, terms: RuleTerms, finding: RuleFinding, current_time:
     if finding.figure is None:
         return finding.note
     first, last = terms.find_days(current_time.astimezone(space.zone).date())
-    days = f"{last:%d %b %Y}" if first == last else f"{first:%d %b} to {last:%d %b %Y}"
-    figure = f"{terms.format(finding.figure)}, {days}."
+    figure = f"{terms.format(finding.figure)}, {format_days(first, last)}."
     return f"{figure} {finding.note}".strip()
 
 
@@ -182,7 +182,7 @@ def _find_gap(began: bool, first_event: datetime | None, terms: RuleTerms) -> st
         return "No events in this period yet"
     if first_event is not None:
         days = f"{terms.days} full day{'s' * (terms.days != 1)}"
-        return f"Needs {days} of events; the first event was on {first_event:%d %b %Y}"
+        return f"Needs {days} of events; the first event was on {format_day(first_event)}"
     return ""
 
 

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.attribution.history.revisions import ChangeCause
+from headwater.base.dates import format_day
 from headwater.console.change_pages.channel_changes import list_tabs
-from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.csv_file import csv_response
@@ -97,7 +97,7 @@ class Since(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        day = figures.day(self.moment)
+        day = format_day(self.moment)
         return (
             f"{self.moment:%H:%M} on {day}"
             if isinstance(self.start, ReportSnapshot)

@@ -129,7 +129,7 @@ def _make_singular(label: str) -> str:
 def sign(measure: Measure, value: Fraction | Decimal) -> str:
     """Format a difference with its sign."""
     text = figures.written(measure, value)
-    return f"+{text}" if value > 0 else text.replace("-", "\N{MINUS SIGN}")
+    return f"+{text}" if value > 0 else text
 
 
 async def show_channel_changes(request: Request) -> Response:

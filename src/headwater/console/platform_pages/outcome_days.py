@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from msgspec import Struct
 from psycopg import AsyncConnection
 
+from headwater.base.dates import format_weekday
 from headwater.forwarding.deliveries.delivery_counts import DayCount, count_by_day
 from headwater.http.inputs.timerange import whole_days
 from headwater.spaces.models import Space
@@ -67,7 +68,7 @@ class OutcomeDays(Struct, frozen=True):
                     continue
                 height = max(1.0, round(number * scale, 1))
                 top -= height
-                text = f"{day:%a} {day.day} {day:%b}: {number:,} {outcome}"
+                text = f"{format_weekday(day)}: {number:,} {outcome}"
                 bars.append(Bar(outcome, index * STEP + 3, round(top, 1), height, text))
         return bars
 

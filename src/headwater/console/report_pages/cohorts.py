@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.base.dates import format_month
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.breakdown import title
@@ -159,7 +160,7 @@ class CohortReports:
         )
         new = self._behind(cohort, 0, only="customer:new") if cohort.new_customers else ""
         return CohortRow(
-            cohort, f"{cohort.month:%b %Y}", new, tuple(cell for cell in cells if cell is not None)
+            cohort, format_month(cohort.month), new, tuple(cell for cell in cells if cell is not None)
         )
 
     def _cell(self, cohort: Cohort, since: int, highest: Fraction) -> CohortCell:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.base.dates import format_days
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
@@ -63,11 +64,10 @@ async def load_note(page: ReportPage) -> CompletenessNote | None:
 
 def _sentence(measure: Measure, completeness: Completeness) -> str:
     first, last = completeness.days[0].day, completeness.days[-1].day
-    days = f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"
     share = estimate(Measure.SHARE, completeness.share_in or 0.0)
     value, expected = (estimate(measure, figure) for figure in (completeness.value, completeness.expected))
-    verb = "is" if first == last else "are"
-    return f"{days} {verb} incomplete: {value} received by midnight, {share} of the expected {expected}."
+    days = f"{format_days(first, last)} {'is' if first == last else 'are'}"
+    return f"{days} incomplete: {value} received by midnight, {share} of the expected {expected}."
 
 
 def estimate(measure: Measure, value: float) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from markupsafe import Markup
 
+from headwater.base.dates import format_days
 from headwater.console.tables import NONE, write_missing
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
@@ -68,9 +68,8 @@ def written(measure: Measure, value: Figure) -> str:
         return NONE
     if measure in (Measure.SHARE, Measure.CONVERSION_RATE):
         return percent(value)
-    decimals = _DECIMALS.get(measure, 0)
-    if isinstance(value, Fraction):
-        decimals = 0 if value.denominator == 1 else 2
+    has_parts = isinstance(value, Fraction) and value.denominator > 1
+    decimals = _DECIMALS.get(measure, 2 if has_parts else 0)
     return f"{_rounded(value, decimals):,f}"
 
 
@@ -121,20 +120,8 @@ def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
     return rounded(remainder) if isinstance(total, Decimal) else remainder
 
 
-def day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%b %Y}"
-
-
 def dates(span: DateTimeSpan) -> str:
-    """Return common parts once: `3-9 May 2026`."""
-    first, last = span.start.date(), span.end.date()
-    if first == last:
-        return day(span.start)
-    if first.year != last.year:
-        return f"{first.day} {first:%b %Y} \u2013 {last.day} {last:%b %Y}"
-    if first.month != last.month:
-        return f"{first.day} {first:%b} \u2013 {last.day} {last:%b %Y}"
-    return f"{first.day}\u2013{last.day} {last:%b %Y}"
+    return format_days(span.start.date(), span.end.date())
 
 
 def _rounded(value: Fraction | Decimal | int, decimals: int) -> Decimal:

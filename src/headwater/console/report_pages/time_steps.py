@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
+from headwater.base.dates import format_month, format_short_day, format_weekday
 from headwater.console.report_pages.charts.charts import WIDTH
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
@@ -57,8 +58,8 @@ class TimeSteps:
             return f"{key}:00"
         day = date.fromisoformat(key)
         if self.group is Group.MONTH:
-            return f"{day:%b %Y}"
-        return f"week of {day.day} {day:%b}" if self.group is Group.WEEK else f"{day:%a} {day.day} {day:%b}"
+            return format_month(day)
+        return f"week of {format_short_day(day)}" if self.group is Group.WEEK else format_weekday(day)
 
 
 def list_chart_queries(

@@ -30,6 +30,7 @@ from headwater.attribution.trained_models.store import (
     list_trained_models,
     train_model,
 )
+from headwater.base.dates import format_day, format_days
 from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
@@ -196,12 +197,11 @@ def _form_defaults(space: Space) -> dict[str, str]:
 
 
 def _day(space: Space, moment: datetime) -> str:
-    local = moment.astimezone(space.zone)
-    return f"{local.day} {local:%b %Y}"
+    return format_day(moment.astimezone(space.zone))
 
 
 def _title(space: Space, trained_model: TrainedModel) -> tuple[str, str]:
     """Return the events' label, and the days in the Space's time zone."""
     last = (trained_model.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
-    days = f"{trained_model.start_at.astimezone(space.zone).date()} to {last}"
-    return conversion_title(space, trained_model.event_name), days
+    first = trained_model.start_at.astimezone(space.zone).date()
+    return conversion_title(space, trained_model.event_name), format_days(first, last)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from psycopg import AsyncConnection
 
 from headwater.alerts.notifications.models import ReportTable
+from headwater.base.dates import format_month
 from headwater.console.ad_pages.ad_table import AdTable
 from headwater.console.ad_pages.campaigns import MOST_IN_CSV, list_headlines, read_choices, read_group
 from headwater.console.overview_page.overview import OverviewQueries
@@ -99,12 +100,12 @@ async def load_cohorts(connection: AsyncConnection, page: SentPage) -> ReportCon
 def _list_cohorts(report: CohortResult) -> ReportTable:
     """Return the latest months and all of them together."""
     rows = [
-        [f"{cohort.month:%b %Y}", *_list_figures(cohort, cohort.total_revenue)]
+        [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue)]
         for cohort in report.total.cohorts[-LISTED:]
     ]
     rows.append(["All", *_list_figures(report.total, report.total.revenue)])
     return ReportTable(
-        columns=["First order in", "New customers", "Spend", "CAC", "Revenue since"], rows=rows
+        columns=["First order in", "New customers", "Spend", "CAC", "Revenue so far"], rows=rows
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from headwater.base.dates import format_day
 from headwater.intake.watched.faults import WatchFault
 from headwater.intake.watched.watched_files import WatchedFileRow
 from headwater.spend.connections.connections import ConnectionRow
@@ -85,7 +86,7 @@ def describe_history(row: ConnectionRow) -> str:
     if row.history_from is None:
         return "not started"
     share = row.history_share
-    first = f"{row.history_from.day} {row.history_from:%b %Y}"
+    first = format_day(row.history_from)
     return f"complete, since {first}" if share >= 1 else f"{share:.0%} of the days since {first}"
 
 
