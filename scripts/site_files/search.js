@@ -9,8 +9,8 @@
   const EMPTY = new Set(('a an and are as at be by can do does for from has have how i if in is it its me my '
     + 'not of on or our so that the their there this to we what when where which who why will with you your').split(' '));
   const WEIGHTS = { title: 5, heading: 4, text: 1 };
-  const ASIDE = /^(decisions\/|changelog|architecture)/; // pages that few questions mean
-  const FULL = 12; // words of a text after which one more says little
+  const ASIDE = /^(decisions\/|changelog|architecture)/; // pages that few people look for
+  const FULL = 12; // the number of words after which another one adds little
 
   const stem = (word) => word.length < 4 ? word
     : word.replace(/ies$/, 'y').replace(/(ations?|ing|ed|ers?|s)$/, '').replace(/e$/, '');
@@ -39,7 +39,7 @@
     return { indexed, rarity, known: [...pages.keys()] };
   };
 
-  /* The words of the index that a word of the question stands for: itself, or what begins with it. */
+  /* Return the words of the index that match a word of the question: itself, or words that begin with it. */
   const meant = (made, word) => made.known.includes(word) ? [word]
     : word.length < 3 ? [] : made.known.filter((known) => known.startsWith(word)).slice(0, 20);
 

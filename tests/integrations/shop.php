@@ -1,7 +1,7 @@
 <?php
 /**
- * A shop with the plugin: does what its first argument says, a list of [step, arguments…], and prints
- * what each step gave, as JSON.
+ * A shop with the plugin. Runs the steps in its first argument, a JSON list of [step, arguments…], and prints
+ * their results in JSON.
  */
 
 require __DIR__ . ( getenv( 'HEADWATER_TEST_WORDPRESS' ) ? '/real_wordpress.php' : '/wordpress.php' );
