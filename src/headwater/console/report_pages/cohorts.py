@@ -73,6 +73,11 @@ class CohortView(ReportView):
 
     period: str = PERIOD.default or ""
 
+    @property
+    def cac_title(self) -> str:
+        """Without filters all spend is divided by all new customers, also those who came without an ad."""
+        return "CAC" if self.only else "Blended CAC"
+
 
 class SharedCohortView(SharedView, CohortView):
     """A shared page's choices; it has no links."""

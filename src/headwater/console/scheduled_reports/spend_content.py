@@ -91,13 +91,13 @@ async def load_cohorts(connection: AsyncConnection, page: SentPage) -> ReportCon
         [f"new customers {figures.written(Measure.EVENTS, report.total.new_customers)}"],
         f"by month of the first order, {model}, {report.timezone}, {report.currency}",
         cohorts.find_span(report.months),
-        _list_cohorts(report),
+        _list_cohorts(report, view.cac_title),
         (*report.left_out_money, *report.left_out_spend),
         lambda: cohorts_csv(answer_cohorts(query, report)),
     )
 
 
-def _list_cohorts(report: CohortResult) -> ReportTable:
+def _list_cohorts(report: CohortResult, cac_title: str) -> ReportTable:
     """Return the latest months and all of them together."""
     rows = [
         [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue)]
@@ -105,7 +105,7 @@ def _list_cohorts(report: CohortResult) -> ReportTable:
     ]
     rows.append(["All", *_list_figures(report.total, report.total.revenue)])
     return ReportTable(
-        columns=["First order in", "New customers", "Spend", "CAC", "Revenue so far"], rows=rows
+        columns=["First order in", "New customers", "Spend", cac_title, "Revenue so far"], rows=rows
     )
 
 
