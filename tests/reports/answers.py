@@ -39,16 +39,16 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
 
 def _exact(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
     rows = [_row_of(row) for row in report.rows]
-    for row, told in zip(report.rows, rows, strict=True):
+    for row, exact_row in zip(report.rows, rows, strict=True):
         pairs = list(zip(query.group_by, row.keys, strict=True))
-        told["keys"] = [_key_of(group, key) for group, key in pairs]
-        told["labels"] = [key.label for _, key in pairs]
-    left = report.unattributed
+        exact_row["keys"] = [_key_of(group, key) for group, key in pairs]
+        exact_row["labels"] = [key.label for _, key in pairs]
+    unattributed = report.unattributed
     return {
         "rows": rows, "left_out": report.left_out, "total": _row_of(report.total),
-        "unattributed": left and {
-            **_row_of(left.row),
-            "reasons": {str(reason): _row_of(row) for reason, row in left.reasons.items()},
+        "unattributed": unattributed and {
+            **_row_of(unattributed.row),
+            "reasons": {str(reason): _row_of(row) for reason, row in unattributed.reasons.items()},
         },
         "overall": report.overall and _row_of(report.overall),
         "period": [report.span.start, report.span.end],
@@ -74,8 +74,8 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
     change: dict[str, Fraction | None] | None = None
     if row.compared is not None and row.changes is not None:
         change = dict.fromkeys(map(str, row.figures))
-        for name, each in row.changes.items():
-            change[str(name)] = None if each.ratio is None else Fraction(each.ratio)
+        for name, measure_change in row.changes.items():
+            change[str(name)] = None if measure_change.ratio is None else Fraction(measure_change.ratio)
     return {"figures": exact(row.figures), "before": exact(row.compared), "change": change}
 
 
@@ -84,23 +84,23 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question in normalized form."""
-    asked = read_question(question)
-    report = model.make_report(facts, replace(asked, now=NOW))
-    other, left = report.compared_period, report.unattributed
+    model_question = read_question(question)
+    report = model.make_report(facts, replace(model_question, now=NOW))
+    compared_period, unattributed = report.compared_period, report.unattributed
     rows = [{**_model_row(row), "keys": list(row.keys), "labels": list(row.labels)} for row in report.rows]
     return {
         "rows": rows, "left_out": report.left_out, "total": _model_row(report.total),
-        "unattributed": left and {
-            **_model_row(left.row),
-            "reasons": {reason: _model_row(row) for reason, row in left.reasons.items()},
+        "unattributed": unattributed and {
+            **_model_row(unattributed.row),
+            "reasons": {reason: _model_row(row) for reason, row in unattributed.reasons.items()},
         },
         "overall": report.overall and _model_row(report.overall),
         "period": [report.period.start, report.period.end],
-        "compared_period": other and [other.start, other.end],
+        "compared_period": compared_period and [compared_period.start, compared_period.end],
         "first_event": _on_clock(report.first_event, facts),
         "last_event": _on_clock(report.last_event, facts),
         "event_names": report.event_names,
-        "conversion_names": sorted({*report.event_names} & converting_names(facts, asked)),
+        "conversion_names": sorted({*report.event_names} & converting_names(facts, model_question)),
         "without_visit": report.without_visit,
     }  # fmt: skip
 
@@ -119,7 +119,8 @@ def _model_row(row: model.Row) -> dict[str, Any]:
 def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """Return a line for every member that differs between two answers."""
     return [
-        f"{path}: {_shown(one)} is not {_shown(other)}" for path, one, other in _differing("", told, right)
+        f"{path}: {_shown(actual_value)} is not {_shown(expected_value)}"
+        for path, actual_value, expected_value in _differing("", told, right)
     ]
 
 
@@ -128,8 +129,8 @@ def _differing(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]
         for name in sorted({*one, *other}):
             yield from _differing(f"{path}.{name}", one.get(name, "absent"), other.get(name, "absent"))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            yield from _differing(f"{path}[{place}]", mine, theirs)
+        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            yield from _differing(f"{path}[{index}]", mine, theirs)
     elif one != other:
         yield path, one, other
 

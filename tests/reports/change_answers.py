@@ -44,7 +44,7 @@ def exact(query: ReportQuery, report: CreditChangeReport) -> dict[str, Any]:
         "overall": report.overall and _change(report.overall),
         "unattributed": report.unattributed and _change(report.unattributed),
         "unexplained": _exact(report.unexplained),
-        "events": {str(each.cause): each.events for each in report.causes},
+        "events": {str(cause.cause): cause.events for cause in report.causes},
     }
 
 
@@ -100,14 +100,14 @@ def wrong_figures(told: dict[str, Any], first: Sums, last: Sums) -> Any:
 
 
 def _differing(name: str, told: dict[str, Any], start: Exact, end: Exact) -> Any:
-    for part, right in (("start", start), ("end", end), ("difference", _minus(end, start))):
-        if told[part] != right:
-            yield f"{name} {part}: {_shown(told[part])} is not {_shown(right)}"
-    left = told["difference"]
+    for side, right in (("start", start), ("end", end), ("difference", _minus(end, start))):
+        if told[side] != right:
+            yield f"{name} {side}: {_shown(told[side])} is not {_shown(right)}"
+    remainder = told["difference"]
     for parts in told["causes"].values():
-        left = _minus(left, parts)
-    if any(left.values()):
-        yield f"{name} unexplained: {_shown(left)} of {told['causes']}"
+        remainder = _minus(remainder, parts)
+    if any(remainder.values()):
+        yield f"{name} unexplained: {_shown(remainder)} of {told['causes']}"
 
 
 def _shown(figures: Exact) -> str:
@@ -132,11 +132,11 @@ def causes_of_one_change(
     hidden = _born_and_replaced(first, last)
     for name in ("total", "overall", "unattributed"):
         if told[name] is not None:
-            right = _by_cause(stages, [_plain(getattr(each, name)) for each in sums])
+            right = _by_cause(stages, [_plain(getattr(stage_sums, name)) for stage_sums in sums])
             wrong += _wrong_causes(name, told[name]["causes"], right, hidden=hidden)
-    for keys in {keys for each in sums for keys in each.rows} | {*told["rows"]}:
+    for keys in {keys for stage_sums in sums for keys in stage_sums.rows} | {*told["rows"]}:
         nothing = _plain(sums[0].nothing)
-        right = _by_cause(stages, [_plain(each.rows.get(keys, nothing)) for each in sums])
+        right = _by_cause(stages, [_plain(stage_sums.rows.get(keys, nothing)) for stage_sums in sums])
         row = told["rows"].get(keys, {"causes": {}})
         wrong += _wrong_causes(f"{keys}", row["causes"], right, hidden=hidden)
     return wrong
@@ -148,7 +148,7 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
     facts = replace(new, contacts={**old.contacts, **new.contacts})
     owner = {event.id: event.contact_id for event in new.events}
     of_touch = {touch.id: touch.contact_id for touch in new.touchpoints}
-    there = {event.id: event for event in new.events}
+    final_events = {event.id: event for event in new.events}
     touches_there = {touch.id: touch for touch in new.touchpoints}
 
     def moved(row: Any, owners: dict[int, int]) -> Any:
@@ -165,18 +165,18 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
     renamed = isinstance(last.step, Change) and last.step.what == "source_name"
     cause = "classification" if renamed else "late_touches"
     yield cause, replace(facts, events=events, touchpoints=touches)
-    known = {event.id for event in old.events}
+    old_ids = {event.id for event in old.events}
     takers = {last.replaced[event.id] for event in old.events if event.id in last.replaced}
-    for name, chosen in (
+    for name, condition in (
         ("new_events", lambda event: event.id not in takers and event.event_time >= taken_at),
         ("late_events", lambda event: event.id not in takers and event.event_time < taken_at),
         ("replacements", lambda event: event.id in takers),
     ):
-        events = events + [e for e in new.events if e.id not in known and chosen(e)]
+        events = events + [e for e in new.events if e.id not in old_ids and condition(e)]
         if name == "replacements":
-            events = [e for e in events if e.id in there or e.id not in last.replaced]
+            events = [e for e in events if e.id in final_events or e.id not in last.replaced]
         yield name, replace(facts, events=events, touchpoints=touches)
-    changed = [there.get(event.id, event) for event in events]
+    changed = [final_events.get(event.id, event) for event in events]
     yield "edits", replace(facts, events=changed, touchpoints=touches)
     yield "deletions", new
 
@@ -203,12 +203,12 @@ def _wrong_causes(name: str, told: dict[str, Exact], right: dict[str, Exact], *,
 
 def _births_together(causes: dict[str, Exact]) -> dict[str, Exact]:
     """Return the figures with new, late and replaced events as one cause."""
-    together: dict[str, Exact] = {}
+    figures_by_cause: dict[str, Exact] = {}
     for cause, parts in causes.items():
-        known = together.setdefault("births" if cause in BIRTHS else cause, {})
+        figures = figures_by_cause.setdefault("births" if cause in BIRTHS else cause, {})
         for column, figure in parts.items():
-            known[column] = known.get(column, Fraction(0)) + figure
-    return {cause: parts for cause, parts in together.items() if any(parts.values())}
+            figures[column] = figures.get(column, Fraction(0)) + figure
+    return {cause: parts for cause, parts in figures_by_cause.items() if any(parts.values())}
 
 
 def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
@@ -216,15 +216,17 @@ def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
     wrong: list[str] = []
     for name in ("total", "overall", "unattributed"):
         if told[name] is not None:
-            both = [_births_together(part[name]["causes"]) for part in parts]
-            summed = _summed(both)
+            part_causes = [_births_together(answer[name]["causes"]) for answer in parts]
+            summed = _summed(part_causes)
             if _births_together(told[name]["causes"]) != summed:
-                wrong.append(f"{name}: {told[name]['causes']} is not the sum of {both}")
-    for keys in {*told["rows"], *(keys for part in parts for keys in part["rows"])}:
-        both = [_births_together(part["rows"].get(keys, {"causes": {}})["causes"]) for part in parts]
+                wrong.append(f"{name}: {told[name]['causes']} is not the sum of {part_causes}")
+    for keys in {*told["rows"], *(keys for answer in parts for keys in answer["rows"])}:
+        part_causes = [
+            _births_together(answer["rows"].get(keys, {"causes": {}})["causes"]) for answer in parts
+        ]
         row = told["rows"].get(keys, {"causes": {}})["causes"]
-        if _births_together(row) != _summed(both):
-            wrong.append(f"{keys}: {row} is not the sum of {both}")
+        if _births_together(row) != _summed(part_causes):
+            wrong.append(f"{keys}: {row} is not the sum of {part_causes}")
     return wrong
 
 
@@ -232,7 +234,7 @@ def _summed(several: list[dict[str, Exact]]) -> dict[str, Exact]:
     total: dict[str, Exact] = {}
     for causes in several:
         for cause, parts in causes.items():
-            known = total.setdefault(cause, {})
+            figures = total.setdefault(cause, {})
             for column, figure in parts.items():
-                known[column] = known.get(column, Fraction(0)) + figure
+                figures[column] = figures.get(column, Fraction(0)) + figure
     return {cause: parts for cause, parts in total.items() if any(parts.values())}

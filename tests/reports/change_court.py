@@ -83,7 +83,7 @@ class Case:
 def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of: Any) -> Any:
     """Return the sums by cause, and the events at each moment, in a form that can be compared."""
     causes = {
-        str(cause): sorted(_tally(piece.groups) for piece in parts.pieces)
+        str(cause): sorted(_tally(chunk.groups) for chunk in parts.pieces)
         for cause, (parts,) in changes.causes.items()
     }
     states = {
@@ -92,8 +92,8 @@ def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of
     }
     sums = {
         side: [
-            _tally(piece.groups)
-            for piece in credit.add_up_states(plans, [each for each in pairs if each[1]], amount_of)[0]
+            _tally(chunk.groups)
+            for chunk in credit.add_up_states(plans, [pair for pair in pairs if pair[1]], amount_of)[0]
         ]
         for side, pairs in states.items()
     }
@@ -102,9 +102,9 @@ def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of
 
 def _tally(tally: GroupSums) -> Any:
     return [
-        (tuple(int(keys[place]) for keys in tally.keys),
-         sorted((name, int(of[place])) for name, of in tally.sums.items()))
-        for place in range(tally.groups)
+        (tuple(int(keys[index]) for keys in tally.keys),
+         sorted((name, int(values[index])) for name, values in tally.sums.items()))
+        for index in range(tally.groups)
     ]  # fmt: skip
 
 
@@ -182,40 +182,46 @@ class ChangeCourt:
     # ------------------------------------------------------------------------------ the comparison
 
     def _compare(self, world: World, dice: Random) -> None:
-        asked = split_question(dice)
+        question = split_question(dice)
         taken_at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=dice.randrange(17_000))
         places = self._places(dice)
-        first, last = (self.moments[place] for place in places)
-        erased = any("erase" in described(each.step) for each in self.moments[places[0] : places[1] + 1])
-        if erased and not TAG_GROUPS.isdisjoint(groups_of(asked)):
+        first, last = (self.moments[index] for index in places)
+        erased = any("erase" in described(moment.step) for moment in self.moments[places[0] : places[1] + 1])
+        if erased and not TAG_GROUPS.isdisjoint(groups_of(question)):
             return  # an erasure leaves no tag sets of touches that are gone
-        before = _by_another_model(asked, dice)
-        told = self._ask(world, (before, asked), first, last, taken_at)
-        self.seen.update(told["events"].keys())
-        present = sells(self.moments[-1].facts)
-        questions = tuple(replace(read_question(each), sells=present) for each in (before, asked))
+        before = _by_another_model(question, dice)
+        answer = self._ask(world, (before, question), first, last, taken_at)
+        self.seen.update(answer["events"].keys())
+        sells_now = sells(self.moments[-1].facts)
+        questions = tuple(
+            replace(read_question(parameters), sells=sells_now) for parameters in (before, question)
+        )
         pairs = zip((first, last), questions, strict=True)
-        wrong = list(wrong_figures(told, *(model_sums(m.facts, each) for m, each in pairs)))
+        wrong = list(
+            wrong_figures(answer, *(model_sums(m.facts, model_question) for m, model_question in pairs))
+        )
         if places[1] == places[0] + 1:
-            wrong += causes_of_one_change(told, first, last, taken_at, questions)
+            wrong += causes_of_one_change(answer, first, last, taken_at, questions)
         elif places[1] > places[0]:
             middle = self.moments[dice.randrange(places[0], places[1] + 1)]
             parts = [
-                self._ask(world, (before, asked), first, middle, taken_at),
-                self._ask(world, (asked, asked), middle, last, taken_at),
+                self._ask(world, (before, question), first, middle, taken_at),
+                self._ask(world, (question, question), middle, last, taken_at),
             ]
-            wrong += not_the_sum(told, parts)
+            wrong += not_the_sum(answer, parts)
         if wrong:
-            raise Different("\n".join([f"{asked}", f"{places} at {taken_at}", *wrong[:20]]))
+            raise Different("\n".join([f"{question}", f"{places} at {taken_at}", *wrong[:20]]))
 
     def _places(self, dice: Random) -> list[int]:
         """Return two moments, often consecutive ones around a change."""
         if len(self.moments) < 2:
             return [0, 0]
         places = sorted(dice.sample(range(len(self.moments)), 2))
-        done = [at for at, each in enumerate(self.moments) if at and isinstance(each.step, Change)]
+        change_indexes = [
+            index for index, moment in enumerate(self.moments) if index and isinstance(moment.step, Change)
+        ]
         if dice.random() < 0.7:
-            last = dice.choice(done) if done and dice.random() < 0.7 else places[1]
+            last = dice.choice(change_indexes) if change_indexes and dice.random() < 0.7 else places[1]
             places = [last - 1, last]
         return places
 
@@ -227,7 +233,7 @@ class ChangeCourt:
         last: Moment,
         taken_at: datetime,
     ) -> dict[str, Any]:
-        before, query = (self._run(self._read(world, each)) for each in asked)
+        before, query = (self._run(self._read(world, question)) for question in asked)
         start = self._run(self._snapshot(world, before, first))
         end = self._run(self._snapshot(world, query, last))
         start = replace(start, taken_at=(taken_at - _EPOCH) // timedelta(microseconds=1))

@@ -33,7 +33,7 @@ def _family(change: Callable[[Family], Family]) -> Plant:
 def _always(name: str, **times: int) -> Plant:
     """Return a fault that makes some rows of a family valid from the beginning, or for ever."""
     return _family(
-        lambda family: replace(family, **{name: [each._replace(**times) for each in getattr(family, name)]})
+        lambda family: replace(family, **{name: [row._replace(**times) for row in getattr(family, name)]})
     )
 
 
@@ -47,8 +47,8 @@ def _cause(cause: Cause, other: Cause) -> Plant:
         right = FamilyHistory.transitions
 
         def changed(self: FamilyHistory, *also: Any) -> Any:
-            for each in right(self, *also):
-                yield each._replace(cause=other) if each.cause is cause else each
+            for change in right(self, *also):
+                yield change._replace(cause=other) if change.cause is cause else change
 
         patch.setattr(FamilyHistory, "transitions", changed)
 
@@ -61,9 +61,9 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
 
     def changed(self: FamilyHistory, *also: Any) -> Any:
         last: dict[int, Any] = {}
-        for each in right(self, *also):
-            before = last[each.event_id].before if each.event_id in last else each.before
-            last[each.event_id] = each._replace(before=before)
+        for change in right(self, *also):
+            before = last[change.event_id].before if change.event_id in last else change.before
+            last[change.event_id] = change._replace(before=before)
         yield from last.values()
 
     patch.setattr(FamilyHistory, "transitions", changed)
@@ -93,7 +93,7 @@ def _taken_twice(patch: pytest.MonkeyPatch) -> None:
     right = event_sums._sum_cause
 
     def sum_cause(plan: Any, some: Any, amount_of: Any) -> Any:
-        return right(plan, [each._replace(before=None) for each in some], amount_of)
+        return right(plan, [change._replace(before=None) for change in some], amount_of)
 
     patch.setattr(event_sums, "_sum_cause", sum_cause)
 
@@ -109,7 +109,7 @@ def _orders_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def _latest_amounts(family: Family) -> Family:
-    latest = {each.id: each.amount for each in sorted(family.events, key=lambda each: each.start)}
+    latest = {event.id: event.amount for event in sorted(family.events, key=lambda each: each.start)}
     return replace(family, events=[e._replace(amount=latest[e.id]) for e in family.events])
 
 

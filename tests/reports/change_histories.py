@@ -59,7 +59,7 @@ def _joining(dice: Random) -> list[Accepted]:
     """Return two people, and an event that merges them."""
     email, tracking_id = {"email": dice.choice(EMAILS)}, {"tracking_id": dice.choice(TRACKING_IDS)}
     parts = [some_event(dice, **who) for who in (email, tracking_id, email | tracking_id)]
-    return [by("api_key", part.item) for part in parts]
+    return [by("api_key", arrival.item) for arrival in parts]
 
 
 def _twice_sent(dice: Random) -> list[Accepted]:
@@ -85,30 +85,30 @@ def _browsing(dice: Random) -> list[Accepted]:
 
 
 def _some_change(dice: Random) -> Step:
-    what = dice.choice(
+    kind = dice.choice(
         ("unmerge", "unmerge", "unmerge", "amount", "delete", "erase", "source_name", "source_name", "attach")
     )
     value = dice.choice(("55", "0", None))
-    return Change(what, dice.randrange(100), dice.randrange(100), value)
+    return Change(kind, dice.randrange(100), dice.randrange(100), value)
 
 
 def split_question(dice: Random) -> dict[str, Any]:
     """Return a random question whose differences can be split by cause."""
     while True:
-        asked = some_question(dice)
-        asked["measures"] = [name for name in asked["measures"] if name in SPLIT_MEASURES]
-        if not asked["measures"]:
-            asked["measures"] = ["credited_revenue", "touched_events"]
-        asked["group_by"] = [name for name in asked["group_by"] if Group(name) in SPLIT_GROUPS]
+        question = some_question(dice)
+        question["measures"] = [name for name in question["measures"] if name in SPLIT_MEASURES]
+        if not question["measures"]:
+            question["measures"] = ["credited_revenue", "touched_events"]
+        question["group_by"] = [name for name in question["group_by"] if Group(name) in SPLIT_GROUPS]
         for name in ("campaign", "custom_field_filters", "order_by"):
-            asked.pop(name, None)
+            question.pop(name, None)
         if dice.random() < 0.8:
-            asked |= {"start_date": "2025-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
-        asked |= {"query_mode": "profile", "compare": "none", "limit": 1000}
-        only = {each.partition(":")[0] for each in asked.get("only", ())}
-        if read_question(asked).refusal() is None and all(Group(g) in SPLIT_GROUPS for g in only):
-            return asked
+            question |= {"start_date": "2025-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+        question |= {"query_mode": "profile", "compare": "none", "limit": 1000}
+        only = {key.partition(":")[0] for key in question.get("only", ())}
+        if read_question(question).refusal() is None and all(Group(g) in SPLIT_GROUPS for g in only):
+            return question
 
 
 def groups_of(asked: dict[str, Any]) -> set[str]:
-    return {*asked["group_by"], *(each.partition(":")[0] for each in asked.get("only", ()))}
+    return {*asked["group_by"], *(key.partition(":")[0] for key in asked.get("only", ()))}

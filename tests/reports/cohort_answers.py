@@ -41,7 +41,7 @@ def some_question(dice: Random) -> dict[str, Any]:
     events should be listed.
     """
     today = dice.choice(DAYS)
-    periods = [each for each in PERIODS if each[0][:7] <= f"{today:%Y-%m}"]
+    periods = [period for period in PERIODS if period[0][:7] <= f"{today:%Y-%m}"]
     start, end = dice.choice(periods)
     question: dict[str, Any] = {
         "start_date": start, "end_date": end,
@@ -66,31 +66,31 @@ def some_question(dice: Random) -> dict[str, Any]:
 
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """Return the product's answer to a question."""
-    asked = dict(question)
-    today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
+    parameters = dict(question)
+    today, month, since, by = (parameters.pop(name) for name in ("today", "month", "since", "by"))
     now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
-    query = read_cohort_query(JsonInput(asked), space, now)
+    query = read_cohort_query(JsonInput(parameters), space, now)
     async with connection.transaction(force_rollback=True):
         report = await query_cohorts(connection, space_id, query)
-    whole = months_after(month, since)
+    sales_month = months_after(month, since)
     dates = {
-        "start_date": f"{whole} 00:00:00",
-        "end_date": f"{months_after(whole, 1) - timedelta(days=1)} 23:59:59",
+        "start_date": f"{sales_month} 00:00:00",
+        "end_date": f"{months_after(sales_month, 1) - timedelta(days=1)} 23:59:59",
     }
-    kept = ("attribution_model", "attribution_window", "query_mode", "event_names", "trained_model")
+    names = ("attribution_model", "attribution_window", "query_mode", "event_names", "trained_model")
     list_query = JsonInput({
-        **{name: asked[name] for name in kept if name in asked}, **dates, "credit": "all",
+        **{name: parameters[name] for name in names if name in parameters}, **dates, "credit": "all",
         "acquired": f"{month:%Y-%m}", **({"acquired_by": by} if by else {}),
     })  # fmt: skip
     cursors = Cursors(b"", space_id, "/reports/credits", None)
-    listed = read_credits_query(list_query, space, cursors, now)
+    credits_query = read_credits_query(list_query, space, cursors, now)
     async with connection.transaction(force_rollback=True):
-        totals = (await query_credits(connection, space_id, listed)).totals
+        totals = (await query_credits(connection, space_id, credits_query)).totals
     assert report.left_out == 0
     return {
-        "groups": {str(of.key): cells for of in report.groups if (cells := _cells(of))},
+        "groups": {str(group.key): cells for group in report.groups if (cells := _cells(group))},
         "total": _cells(report.total),
         "unattributed": report.unattributed and _cells(report.unattributed),
         "behind": [Fraction(totals.events), Fraction(totals.amount)],
@@ -108,32 +108,32 @@ def _cells(of: CohortGroup) -> dict[str, list[Fraction]]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question."""
-    asked = dict(question)
-    today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
-    group = asked.pop("group_by")
-    asked |= {"group_by": [] if group == "none" else [group], "measures": ["credited_revenue"]}
-    wanted = read_question(asked)
-    cohorts = model.make_cohorts(facts, wanted, today)
-    of_list = read_question({**asked, "only": [] if by == ["unattributed"] else by})
+    parameters = dict(question)
+    today, month, since, by = (parameters.pop(name) for name in ("today", "month", "since", "by"))
+    group = parameters.pop("group_by")
+    parameters |= {"group_by": [] if group == "none" else [group], "measures": ["credited_revenue"]}
+    model_question = read_question(parameters)
+    cohorts = model.make_cohorts(facts, model_question, today)
+    of_list = read_question({**parameters, "only": [] if by == ["unattributed"] else by})
     behind = model.events_behind(
         facts, of_list, (month, since), unattributed=by == ["unattributed"], some=bool(by)
     )
     return {
         "groups": {
-            str(key): cells for key, of in cohorts.groups.items() if (cells := _of(of))
+            str(key): cells for key, figures in cohorts.groups.items() if (cells := _of(figures))
         },
         "total": _of(cohorts.total),
-        "unattributed": None if wanted.filters_touches else _of(cohorts.unattributed),
+        "unattributed": None if model_question.filters_touches else _of(cohorts.unattributed),
         "behind": [
-            Fraction(len(behind)), sum((Fraction(each.amount or 0) for each in behind), Fraction(0))
+            Fraction(len(behind)), sum((Fraction(event.amount or 0) for event in behind), Fraction(0))
         ],
     }  # fmt: skip
 
 
 def _of(figures: model.Figures) -> dict[str, list[Fraction]]:
     cells = {*figures.revenue, *figures.buying}
-    both = {
+    pairs = {
         cell: [figures.revenue.get(cell, Fraction(0)), Fraction(len(figures.buying.get(cell, ())))]
         for cell in cells
     }
-    return {f"{month} +{since}": pair for (month, since), pair in both.items() if any(pair)}
+    return {f"{month} +{since}": pair for (month, since), pair in pairs.items() if any(pair)}

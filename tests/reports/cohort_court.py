@@ -42,8 +42,8 @@ def _unordered(name: str, rows: Any) -> Any:
     """Return rows of groups sorted by key: rows with equal figures may come in any order."""
     if name not in ("groups", "cohorts") or rows is None:
         return rows
-    kept = [{field: cell for field, cell in row.items() if field != "name"} for row in rows]
-    return sorted(kept, key=lambda row: (row["key"] or "", row.get("month", "")))
+    unnamed_rows = [{field: cell for field, cell in row.items() if field != "name"} for row in rows]
+    return sorted(unnamed_rows, key=lambda row: (row["key"] or "", row.get("month", "")))
 
 
 def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str, Any]:
@@ -60,27 +60,27 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     skipped = _empty_months(cohorts.total, months, spent)
     months, spent = months[skipped:], spent[skipped:]
     rate = spending.cost_rate
-    whole = [sum(of_month.values(), Fraction(0)) for of_month in spent]
+    total_spend = [sum(of_month.values(), Fraction(0)) for of_month in spent]
     lists = _lists(question, cohorts, spent)
 
     def of(figures: model.Figures, spend: Sequence[Fraction] | None) -> list[dict[str, Any]]:
         return [
-            _cohort(figures, month, spend and spend[place], rate, months_between(month, today) + 1)
-            for place, month in enumerate(months)
+            _cohort(figures, month, spend and spend[index], rate, months_between(month, today) + 1)
+            for index, month in enumerate(months)
         ]
 
     by_key = {key: of(cohorts.groups.get(key, NOBODY), spend) for key, spend in lists.items()}
     return {
-        "totals": of(cohorts.total, whole),
+        "totals": of(cohorts.total, total_spend),
         "unattributed": None if question.filters_touches else of(cohorts.unattributed, None),
         "groups": [
-            {"key": key, **_whole(each, lists[key], rate)} for key, each in by_key.items()
+            {"key": key, **_whole(key_cohorts, lists[key], rate)} for key, key_cohorts in by_key.items()
         ],
         "cohorts": [
-            {"key": key, **each}
+            {"key": key, **cohort}
             for key, of_key in by_key.items()
-            for each in of_key
-            if each["new_customers"] or each["spend"]
+            for cohort in of_key
+            if cohort["new_customers"] or cohort["spend"]
         ],
         "unmatched": None if not question.group_by else [
             {"month": f"{month:%Y-%m}", "spend": float(of_month.get(None, 0))}
@@ -95,8 +95,10 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
 
 def _empty_months(total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]) -> int:
     """Return the number of months before the first with a customer or spend; 0 if all are empty."""
-    begun = {month for month, _ in (*total.revenue, *total.buying)}
-    filled = [place for place, month in enumerate(months) if month in begun or any(spent[place].values())]
+    active_months = {month for month, _ in (*total.revenue, *total.buying)}
+    filled = [
+        index for index, month in enumerate(months) if month in active_months or any(spent[index].values())
+    ]
     return min(filled, default=0)
 
 
@@ -108,8 +110,8 @@ def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
         for cells in (figures.revenue, figures.buying):
             for cell in [cell for cell in cells if cell[0] not in months]:
                 del cells[cell]
-    kept = {key: figures for key, figures in cohorts.groups.items() if figures.revenue or figures.buying}
-    return replace(cohorts, groups=kept)
+    groups = {key: figures for key, figures in cohorts.groups.items() if figures.revenue or figures.buying}
+    return replace(cohorts, groups=groups)
 
 
 def _spent(
@@ -159,7 +161,7 @@ def _cohort(
         "revenue": list(map(float, revenue)),
         "cumulative_revenue": list(map(float, so_far)),
         "contribution": None if rate is None else [
-            float(each * (100 - rate) / 100 - (spend or 0)) for each in so_far
+            float(amount * (100 - rate) / 100 - (spend or 0)) for amount in so_far
         ],
         "customers": customers,
     }  # fmt: skip
@@ -169,14 +171,14 @@ def _whole(
     cohorts: Sequence[dict[str, Any]], spent: Sequence[Fraction] | None, rate: Fraction | None
 ) -> dict[str, Any]:
     """Return the sums of a key's cohorts. Money is summed exactly, from parts with few decimals."""
-    new = sum(each["new_customers"] for each in cohorts)
+    new = sum(cohort["new_customers"] for cohort in cohorts)
     spend = None if spent is None else sum(spent, Fraction(0))
-    revenue = sum((_exact(each["cumulative_revenue"][-1]) for each in cohorts), Fraction(0))
-    left = None if rate is None else revenue * (100 - rate) / 100 - (spend or 0)
+    revenue = sum((_exact(cohort["cumulative_revenue"][-1]) for cohort in cohorts), Fraction(0))
+    contribution = None if rate is None else revenue * (100 - rate) / 100 - (spend or 0)
     return {
         "new_customers": new, "spend": None if spend is None else float(spend),
         "cac": _ratio(spend, new), "revenue": float(revenue),
-        "contribution": None if left is None else float(left),
+        "contribution": None if contribution is None else float(contribution),
     }  # fmt: skip
 
 
@@ -198,18 +200,18 @@ def _last_day(day: date) -> date:
 
 def lines_of(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
     """Yield the lines of an answer's CSV, below the header."""
-    named = answer["group_by"] is not None
-    rows = answer["cohorts"] if named else answer["totals"]
-    nobody = answer["unattributed"] or [] if named else []
-    for row in [*rows, *({**each, "key": None, "name": "unattributed"} for each in nobody)]:
+    has_groups = answer["group_by"] is not None
+    rows = answer["cohorts"] if has_groups else answer["totals"]
+    unattributed = answer["unattributed"] or [] if has_groups else []
+    for row in [*rows, *({**cohort, "key": None, "name": "unattributed"} for cohort in unattributed)]:
         if row["new_customers"] or row["spend"]:
-            names = [row["key"] or "", row["name"] or ""] if named else []
+            names = [row["key"] or "", row["name"] or ""] if has_groups else []
             money = [digits(row[name]) for name in ("spend", "cac")]
             of_cohort = [row["month"], *names, str(row["new_customers"]), *money]
             of_cohort += [row["payback"], digits(row["payback_month"])]
-            left = row["contribution"] or [None] * len(row["revenue"])
+            contributions = row["contribution"] or [None] * len(row["revenue"])
             for since, revenue in enumerate(row["revenue"]):
-                amounts = (revenue, row["cumulative_revenue"][since], left[since])
+                amounts = (revenue, row["cumulative_revenue"][since], contributions[since])
                 is_over = "true" if since < row["complete_months"] else "false"
                 yield [
                     *of_cohort, str(since), is_over, *map(digits, amounts),

@@ -161,8 +161,8 @@ class Court:
             self.judge_many(USUALLY)
             first = next(name for name in faults if name not in rare)
             # The histories already judged mostly reveal the fault, without further histories.
-            found = self._is_found(faults[first], self.cases)
-            self.batch, faults = SMALL_BATCH, {} if found else {first: faults[first]}
+            is_found = self._is_found(faults[first], self.cases)
+            self.batch, faults = SMALL_BATCH, {} if is_found else {first: faults[first]}
         assert self.judged > 0
         self.until = math.inf
         assert self.missed_faults(faults) == set()
@@ -203,17 +203,17 @@ class Court:
         facts = loading.load(world.connection, world.space_id)
         for _ in range(count):
             question = self._question(world, dice)
-            told = self.runner.run(self.subject.answer(self.reader, world.space_id, question))
-            wrong = answers.differences(told, self.subject.expected(facts, question))
+            answer = self.runner.run(self.subject.answer(self.reader, world.space_id, question))
+            wrong = answers.differences(answer, self.subject.expected(facts, question))
             if self.cases is not None:
-                self.cases.append(Case(facts, question, told))
+                self.cases.append(Case(facts, question, answer))
             if wrong:
                 raise Different("\n".join([f"{question}", *wrong[:20]]))
 
     def _question(self, world: World, dice: Random) -> dict[str, Any]:
         """Return a new question, or an earlier one again: its cached answer must not be stale."""
-        again = world.asked and dice.random() < 0.5
-        question = dice.choice(world.asked) if again else self.subject.ask(dice)
+        is_repeat = world.asked and dice.random() < 0.5
+        question = dice.choice(world.asked) if is_repeat else self.subject.ask(dice)
         world.asked.append(question)
         return question
 

@@ -61,13 +61,15 @@ def _cents(patch: pytest.MonkeyPatch) -> None:
 
 def _sources_first(patch: pytest.MonkeyPatch) -> None:
     def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
-        found = selection.conversions_of(facts, question, period)
+        conversions = selection.conversions_of(facts, question, period)
         trained = "markov" in question.models
         worth = facts.weights(question.trained_model, question.event_names) if trained else {}
-        for each in found:
-            kept = [t for t in each.window if selection.keeps(t, facts, question, period)]
-            each.credits = {m: credit.credits_of(m, each.event, kept, worth) for m in question.models}
-        return found
+        for conversion in conversions:
+            touches = [t for t in conversion.window if selection.keeps(t, facts, question, period)]
+            conversion.credits = {
+                m: credit.credits_of(m, conversion.event, touches, worth) for m in question.models
+            }
+        return conversions
 
     patch.setattr(grouping, "conversions_of", conversions_of)
 
@@ -106,8 +108,10 @@ def _twice(patch: pytest.MonkeyPatch) -> None:
     right = counting._whole_figure
 
     def figure(measure: str, conversions: list[Conversion], *rest: Any) -> Any:
-        again = [each for each in conversions for _ in next(iter(each.credits.values())) or [0]]
-        return right(measure, again, *rest)
+        repeated_conversions = [
+            conversion for conversion in conversions for _ in next(iter(conversion.credits.values())) or [0]
+        ]
+        return right(measure, repeated_conversions, *rest)
 
     patch.setattr(counting, "_whole_figure", figure)
 
@@ -124,7 +128,7 @@ def _catalogue(patch: pytest.MonkeyPatch) -> None:
 
 def _nobody(patch: pytest.MonkeyPatch) -> None:
     def without(conversions: list[Conversion], _model: str) -> list[Conversion]:
-        return [each for each in conversions if not each.window]
+        return [conversion for conversion in conversions if not conversion.window]
 
     patch.setattr(grouping, "_without", without)
 

@@ -188,8 +188,8 @@ def some_hit(dice: Random) -> Accepted:
 
 
 def some_person(dice: Random) -> Accepted:
-    said = {**some_identity(dice), "trk_token": dice.choice(TOKENS)}
-    return person(**said, occurred_at=_ms(dice.choice(MOMENTS)))
+    identity = {**some_identity(dice), "trk_token": dice.choice(TOKENS)}
+    return person(**identity, occurred_at=_ms(dice.choice(MOMENTS)))
 
 
 def some_journey(dice: Random) -> list[Accepted]:
@@ -225,16 +225,16 @@ def some_items(number: int) -> list[Accepted]:
 
 def some_change(number: int) -> Step:
     dice = Random(number)
-    what = dice.choice(
+    kind = dice.choice(
         ("unmerge", "unmerge", "attach", "detach", "amount", "amount", "delete", "erase", "name",
          "fields", "reject", "replay", "source_name", "source_name")
     )  # fmt: skip
-    if what == "reject":
+    if kind == "reject":
         return Reject(some_event(dice, amount="secret"))
-    if what == "replay":
+    if kind == "replay":
         return Replay()
-    value = dice.choice(("55", "0", None)) if what == "amount" else dice.choice(("gold", "spring"))
-    return Change(what, dice.randrange(100), dice.randrange(100), value)
+    value = dice.choice(("55", "0", None)) if kind == "amount" else dice.choice(("gold", "spring"))
+    return Change(kind, dice.randrange(100), dice.randrange(100), value)
 
 
 def described(step: Step) -> str:

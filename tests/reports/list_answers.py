@@ -59,16 +59,16 @@ def some_question(dice: Random) -> dict[str, Any]:
 async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """Return the rows of all pages, read forward, and then back from the last page."""
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
-    asked = {**question, **texts, "fields": ["amount"]}
+    parameters = {**question, **texts, "fields": ["amount"]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(credit_scan, "MOST_LIVE_EVENTS", asked.pop("most_live_events"))
-        most_read = asked.pop("most_read_events")
+        patch.setattr(credit_scan, "MOST_LIVE_EVENTS", parameters.pop("most_live_events"))
+        most_read = parameters.pop("most_read_events")
         for bound in ("MOST_READ_FOR_SHARES", "MOST_READ_FOR_PICKS"):
             patch.setattr(credit_scan, bound, most_read)
-        patch.setattr(page_walk, "MAX_CANDIDATES", asked.pop("most_candidates"))
+        patch.setattr(page_walk, "MAX_CANDIDATES", parameters.pop("most_candidates"))
         async with connection.transaction(force_rollback=True):
             space = await fetch_space(connection, space_id)
-            query = JsonInput(asked)
+            query = JsonInput(parameters)
             listing = read_list_events(query, space, cursors(query, b"", space_id), NOW)
             listing, _ = await load_listing(connection, space_id, listing)
             forward, ends = await _read(connection, space_id, listing, None)
@@ -107,19 +107,21 @@ def _exact(line: str) -> list[Any]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer."""
-    wanted = replace(read_question({**question, "measures": ["events"]}), converts_all=True)
-    found = selection.conversions_of(facts.as_stated(), wanted, Period(wanted.start, wanted.end))
+    model_question = replace(read_question({**question, "measures": ["events"]}), converts_all=True)
+    conversions = selection.conversions_of(
+        facts.as_stated(), model_question, Period(model_question.start, model_question.end)
+    )
     rows = sorted(
         (
-            (each.event.event_time, each.event.id, credit.touch.occurred_at, credit.touch.id,
-             None if each.event.amount is None else Decimal(credit.amount.numerator)
+            (conversion.event.event_time, conversion.event.id, credit.touch.occurred_at, credit.touch.id,
+             None if conversion.event.amount is None else Decimal(credit.amount.numerator)
              / Decimal(credit.amount.denominator))
-            for each in found
-            for credit in each.credits[question["attribution_model"]]
-            if credit.touch.source in wanted.sources
+            for conversion in conversions
+            for credit in conversion.credits[question["attribution_model"]]
+            if credit.touch.source in model_question.sources
         ),
         key=lambda row: row[:4],
         reverse=True,
     )  # fmt: skip
-    shown = [[Decimal(event), Decimal(touch), amount] for _, event, _, touch, amount in rows]
-    return {"rows": shown, "back": shown}
+    cells = [[Decimal(event), Decimal(touch), amount] for _, event, _, touch, amount in rows]
+    return {"rows": cells, "back": cells}

@@ -64,12 +64,12 @@ def _exact(figures: PathFigures) -> list[Fraction | None]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """Return the model's answer to a question."""
-    by, asked = question["group_by"], {**question, "group_by": [], "measures": ["events"]}
-    paths = model.make_paths(facts, read_question(asked), by)
+    by, parameters = question["group_by"], {**question, "group_by": [], "measures": ["events"]}
+    paths = model.make_paths(facts, read_question(parameters), by)
     # The other members are the same in any report of these events.
-    rest = answers.expected(facts, asked)
+    report = answers.expected(facts, parameters)
     names: dict[str, int] = {}
-    for conversion in model.led_by_touches(facts, read_question(asked)):
+    for conversion in model.led_by_touches(facts, read_question(parameters)):
         name = conversion.event.event_name
         names[name] = names.get(name, 0) + 1
     return {
@@ -80,7 +80,7 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
         "first_and_last": {" ".join(pair): _of(tally) for pair, tally in paths.first_and_last.items()},
         "total": _of(paths.total),
         "event_names": dict(sorted(names.items())),
-        **{name: rest[name] for name in ("period", "first_event", "last_event")},
+        **{name: report[name] for name in ("period", "first_event", "last_event")},
     }
 
 

@@ -208,8 +208,8 @@ def _amount(world: World, step: Change) -> Work | None:
     event_id = _pick(world.ids("events"), step.pick)
     if event_id is None:
         return None
-    wanted = EventChange(None if step.value is None else Decimal(step.value))
-    return lambda connection: update_event(connection, world.space_id, event_id, wanted)
+    event_change = EventChange(None if step.value is None else Decimal(step.value))
+    return lambda connection: update_event(connection, world.space_id, event_id, event_change)
 
 
 def _delete(world: World, step: Change) -> Work | None:

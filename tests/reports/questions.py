@@ -28,8 +28,8 @@ def some_question(dice: Random) -> dict[str, Any]:
     """Return a valid random question."""
     while True:
         question = _any_question(dice)
-        read = read_question(question)
-        if read.refusal() is None:
+        model_question = read_question(question)
+        if model_question.refusal() is None:
             return question
 
 
@@ -69,8 +69,10 @@ def with_one_model(question: dict[str, Any]) -> dict[str, Any]:
     one.
     """
     models = question["attribution_models"][:1]
-    kept = {name: value for name, value in question.items() if name != "trained_model" or "markov" in models}
-    return {**kept, "attribution_models": models}
+    parameters = {
+        name: value for name, value in question.items() if name != "trained_model" or "markov" in models
+    }
+    return {**parameters, "attribution_models": models}
 
 
 def names_no_trained_model(question: dict[str, Any]) -> bool:
@@ -108,8 +110,8 @@ def some_event_filters(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.1:
         filters["amount_min"] = dice.choice((-30, 0, 0.01, 33.333))
     if dice.random() < 0.1:
-        most = dice.choice((-0.0003, 0, 99.9999, 100))
-        filters["amount_max"] = max(most, filters.get("amount_min", most))
+        upper_bound = dice.choice((-0.0003, 0, 99.9999, 100))
+        filters["amount_max"] = max(upper_bound, filters.get("amount_min", upper_bound))
     if dice.random() < 0.2:
         filters["only"] = some_keys(dice, KEYS_OF_EVENTS)
     return filters

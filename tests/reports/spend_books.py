@@ -86,8 +86,8 @@ class Book:
         before = self.world.ledger
         new = {key: plain_figures(row) for key, row in rows.items() if not also or key not in self.current}
         self.current |= {*new} if not also else set()
-        known = {key: figures for key, figures in new.items() if key in before}
-        self._change("spend_replacements", {**before, **known})
+        replacements = {key: figures for key, figures in new.items() if key in before}
+        self._change("spend_replacements", {**before, **replacements})
         self._change("spend_imports", {**before, **new})
 
     def _again(self, key: tuple[Any, ...]) -> dict[str, Any]:
@@ -105,33 +105,33 @@ class Book:
     def delete(self) -> None:
         first = FIRST_DAY + timedelta(days=self.dice.randrange(DAYS))
         last = first + timedelta(days=self.dice.choice((0, 0, 1)))
-        place, (name, values) = self.dice.choice((
+        key_index, (name, values) = self.dice.choice((
             (1, ("platform", ("google", "meta"))), (2, ("currency", ("EUR", "USD"))),
             (3, ("account_id", ("1", "2"))), (4, ("campaign_id", ("1", "2"))),
         ))  # fmt: skip
         value = self.dice.choice(values)
         days = {"start_date": f"{first}", "end_date": f"{last}"}
         self._send("DELETE", "/spend", params={**days, name: value})
-        kept = {
+        remaining_rows = {
             key: figures
             for key, figures in self.world.ledger.items()
-            if not (first <= key[0] <= last and key[place] == value)
+            if not (first <= key[0] <= last and key[key_index] == value)
         }
-        self.current &= {*kept}
-        self._change("spend_deletions", kept)
+        self.current &= {*remaining_rows}
+        self._change("spend_deletions", remaining_rows)
 
     def sell(self) -> None:
         who = {"email": f"{self.dice.choice('abcd')}@example.com"}
-        at = NOON + self.dice.choice((-40, *range(-4, 10))) * 43_200_000
+        order_time = NOON + self.dice.choice((-40, *range(-4, 10))) * 43_200_000
         click = touch(
             **who,
-            occurred_at=at - 43_200_000,
+            occurred_at=order_time - 43_200_000,
             source=self.dice.choice(("google_ads", "email")),
             **self.dice.choice(({"campaign_id": "1"}, {"campaign_name": "Spring"}, {})),
         )
         currency = self.dice.choice((None, "EUR", "USD", "JPY"))
         amount = f"{self.dice.randrange(-20, 99)}"
-        self.shop.run(click, event(**who, amount=amount, event_time=at, currency=currency))
+        self.shop.run(click, event(**who, amount=amount, event_time=order_time, currency=currency))
 
     def edit(self) -> None:
         """Change the amount of a sale, or delete it."""
@@ -150,8 +150,8 @@ class Book:
     def rate_all(self) -> None:
         """Store rates that cover every day."""
         self.put_rates({
-            (FIRST_DAY + timedelta(days=place), "EUR", currency): Fraction(5, 4)
-            for place in range(-40, DAYS + 10, 5) for currency in ("USD", "JPY")
+            (FIRST_DAY + timedelta(days=offset), "EUR", currency): Fraction(5, 4)
+            for offset in range(-40, DAYS + 10, 5) for currency in ("USD", "JPY")
         })  # fmt: skip
 
     def put_rates(self, rates: dict[tuple[date, str, str], Fraction]) -> None:

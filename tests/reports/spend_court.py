@@ -35,7 +35,7 @@ def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any])
     question = question_of(asked)
     if "rows" not in answer:
         return [f"refused: {answer}"]
-    reports = [make_cost_report(spending, each) for each in _times(question)]
+    reports = [make_cost_report(spending, period_question) for period_question in _times(question)]
     if len(reports) > 1 and not began_by(spending, question):
         reports = reports[:1]
     return list(_differences(answer, question, *reports))
@@ -43,26 +43,29 @@ def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any])
 
 def began_by(spending: Spending, question: Question) -> bool:
     """Return True if the Space had an event before the end of the comparison period."""
-    other = compared(Period(question.start, question.end), question.compare)
+    compared_period = compared(Period(question.start, question.end), question.compare)
     first, _ = ends_of(spending.facts)
-    return bool(other and first and first < other.bounds(spending.facts.zone)[1])
+    return bool(compared_period and first and first < compared_period.bounds(spending.facts.zone)[1])
 
 
 def _times(question: Question) -> list[Question]:
     """Return the question about its own period, and about its comparison period if it has one."""
-    other = compared(Period(question.start, question.end), question.compare)
+    compared_period = compared(Period(question.start, question.end), question.compare)
     alone = replace(question, compare="none")
-    return [alone, *([replace(alone, start=other.start, end=other.end)] if other else [])]
+    return [
+        alone,
+        *([replace(alone, start=compared_period.start, end=compared_period.end)] if compared_period else []),
+    ]
 
 
 def _differences(
     answer: dict[str, Any], question: Question, now: CostReport, then: CostReport | None = None
 ) -> Iterator[str]:
     is_compared = question.compare != "none"
-    listed = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
     group = answer["columns"][0] if question.group_by else ""
-    by_key = {row[group]: row for row in listed}
-    if {*by_key} != {*now.rows} or len(by_key) != len(listed):
+    by_key = {row[group]: row for row in rows}
+    if {*by_key} != {*now.rows} or len(by_key) != len(rows):
         yield f"rows of {sorted(by_key, key=str)} instead of {sorted(now.rows, key=str)}"
         return
     for name, right, before in (
@@ -78,7 +81,7 @@ def _differences(
         for field, report in ((name, now), (f"compared_{name}", then)):
             if answer[field] != (report and getattr(report, name)):
                 yield f"{field}: {answer[field]} is not that of {report}"
-    order = [(-row["spend"], -row["credited_revenue"]) for row in listed]
+    order = [(-row["spend"], -row["credited_revenue"]) for row in rows]
     if order != sorted(order):
         yield "rows are not in order"
 
@@ -87,19 +90,24 @@ def _before(question: Question, key: Key, then: CostReport | None, now: Figures)
     """Return the comparison row of a key; None if there is no comparison."""
     if then is None:
         return None
-    group, other = (question.group_by[0], compared(Period(question.start, question.end), question.compare))
+    group, compared_period = (
+        question.group_by[0],
+        compared(Period(question.start, question.end), question.compare),
+    )
     nothing = dict(NOTHING)
     if now["contribution"] is None:
         nothing["contribution"] = None
     if group not in STEPS:
         return then.rows.get(key, nothing)
     assert key is not None
-    assert other is not None
+    assert compared_period is not None
     short = key[:7] if group == "month" else key
-    wanted = counterpart(group, short, Period(question.start, question.end), other, question.compare)
-    if wanted is None:
+    counterpart_key = counterpart(
+        group, short, Period(question.start, question.end), compared_period, question.compare
+    )
+    if counterpart_key is None:
         return None
-    return then.rows.get(f"{wanted}-01" if group == "month" else wanted, nothing)
+    return then.rows.get(f"{counterpart_key}-01" if group == "month" else counterpart_key, nothing)
 
 
 def _wrong(

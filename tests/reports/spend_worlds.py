@@ -87,8 +87,8 @@ class World:
 
 def name_key(row: Row) -> tuple[Any, ...]:
     ids = (row.get(name) or "" for name in LEVELS)
-    place = (date.fromisoformat(row["date"]), row["platform"], row["currency"])
-    return (*place, *ids, row.get("country") or "")
+    prefix = (date.fromisoformat(row["date"]), row["platform"], row["currency"])
+    return (*prefix, *ids, row.get("country") or "")
 
 
 def plain_figures(row: Row) -> tuple[int, ...]:
@@ -129,23 +129,23 @@ def some_rates(dice: Random, since: int = 0) -> Rates:
     """Return rates of some days. Most are given directly, some are inverted or go through a third currency;
     after a gap of more than a week a rate is missing.
     """
-    every = dice.choice((2, 5, 8, 8, 30))
+    interval = dice.choice((2, 5, 8, 8, 30))
     rates: Rates = {}
-    for place in range(since - 20, DAYS + 20):
-        day = FIRST + timedelta(days=place)
-        if dice.randrange(every) and place % 7:
+    for offset in range(since - 20, DAYS + 20):
+        day = FIRST + timedelta(days=offset)
+        if dice.randrange(interval) and offset % 7:
             continue
         for pair in dice.choice(
             ([("USD", "EUR"), ("JPY", "EUR")], [("EUR", "USD"), ("USD", "JPY")],
              [("EUR", "JPY"), ("EUR", "USD")])
         ):  # fmt: skip
-            if dice.randrange(every + 2) < every or dice.random() < 0.8:
+            if dice.randrange(interval + 2) < interval or dice.random() < 0.8:
                 rates[day, *pair] = Fraction(dice.randrange(1, 30_000), 10_000)
-    gone = FIRST + timedelta(days=dice.randrange(DAYS))
+    gap_start = FIRST + timedelta(days=dice.randrange(DAYS))
     if dice.random() < 0.3:
         rates = {
             key: worth for key, worth in rates.items()
-            if not gone <= key[0] < gone + timedelta(days=12)
+            if not gap_start <= key[0] < gap_start + timedelta(days=12)
         }  # fmt: skip
     return rates
 

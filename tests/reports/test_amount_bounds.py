@@ -37,7 +37,7 @@ def space(stage: Stage, api: Api) -> Stage:
 
 def kinds(answer: dict[str, Any]) -> list[tuple[str, str, int]]:
     left_out = answer["left_out_money"]
-    return [(each["currency"], each["reason"], each["events"]) for each in left_out]
+    return [(entry["currency"], entry["reason"], entry["events"]) for entry in left_out]
 
 
 @pytest.mark.parametrize("path", ANSWERS)
@@ -97,12 +97,12 @@ def test_what_the_business_sets_is_no_pages_amount(api: Api, space: Stage) -> No
     assert api.send("PUT", f"/events/{event_id}", json={"amount": 20_000_000}).status_code == 200
     answer = report(api)
     assert (answer["totals"]["revenue"], kinds(answer)) == (20_000_000, [])
-    told = api.get("/reports/changes", params={
+    changes = api.get("/reports/changes", params={
         **MAY, "measures": ["events", "revenue"], "group_by": "none", "since": first,
     }).json()  # fmt: skip
-    assert told["overall"]["causes"] == {"edits": {"events": 0, "revenue": 20_000_000}}
-    assert [each["events"] for each in told["left_out_money_before"]] == [1]
-    assert told["left_out_money"] == []
+    assert changes["overall"]["causes"] == {"edits": {"events": 0, "revenue": 20_000_000}}
+    assert [entry["events"] for entry in changes["left_out_money_before"]] == [1]
+    assert changes["left_out_money"] == []
 
 
 def test_another_currency_has_the_same_bounds_and_one_of_its_own(api: Api, space: Stage) -> None:
@@ -127,13 +127,13 @@ def test_ten_thousand_of_the_largest_add_up_exactly(api: Api, space: Stage, mode
         " FROM generate_series(1, %s)",
         (space.space_id, contact_id, LARGEST, MANY),
     )
-    asked = {**MAY, "attribution_model": model}
-    whole = float(LARGEST * MANY)
-    answer = report(api, measures=["revenue", "credited_revenue"], group_by="source", **asked)
-    assert answer["totals"] == {"revenue": whole, "credited_revenue": whole}
-    for path, of in ANSWERS.items():
+    parameters = {**MAY, "attribution_model": model}
+    total = float(LARGEST * MANY)
+    answer = report(api, measures=["revenue", "credited_revenue"], group_by="source", **parameters)
+    assert answer["totals"] == {"revenue": total, "credited_revenue": total}
+    for path, path_parameters in ANSWERS.items():
         if path != "/reports" and (model == "linear" or path == "/reports/credits"):
             single = {} if path == "/reports/paths" else {"attribution_model": model}
-            told = api.get(path, params={**MAY, **of, **single})
-            assert told.status_code == 200, told.text
-            assert told.json()["left_out_money"] == []
+            response = api.get(path, params={**MAY, **path_parameters, **single})
+            assert response.status_code == 200, response.text
+            assert response.json()["left_out_money"] == []

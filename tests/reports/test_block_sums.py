@@ -49,7 +49,9 @@ class Letter(str):
         return None if self == "-" else ()
 
 
-CAPITALS = Addition[Letter, str]("letters", lambda letters, _: [each.upper() for each in letters], nothing="")
+CAPITALS = Addition[Letter, str](
+    "letters", lambda letters, _: [letter.upper() for letter in letters], nothing=""
+)
 NO_PATHS = reader.PathData({}, (), 0, 0)
 HERE = PathSource("here", 1, 1)
 
@@ -92,17 +94,17 @@ def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPat
         stage.event(someone, amount=amount)
     forget_space(stage.connection, stage.space_id)
     build_all(stage.connection, stage.space_id)
-    wanted: dict[str, Any] = {
+    query_fields: dict[str, Any] = {
         "measures": (Measure.CREDITED_REVENUE, Measure.NEW_CUSTOMERS),
         "group_by": (Group.SOURCE,),
     }
-    first = ask(database_url, stage.space_id, **wanted)
+    first = ask(database_url, stage.space_id, **query_fields)
     counts = count_reads(monkeypatch)
-    again = ask(database_url, stage.space_id, **wanted)
-    assert replace(again, snapshot=first.snapshot) == first
+    second_report = ask(database_url, stage.space_id, **query_fields)
+    assert replace(second_report, snapshot=first.snapshot) == first
     assert counts == []
-    other = ask(database_url, stage.space_id, **wanted | {"models": ("linear",)})
-    assert other.total.figures != {}
+    linear_report = ask(database_url, stage.space_id, **query_fields | {"models": ("linear",)})
+    assert linear_report.total.figures != {}
     assert counts == [2], "another question is about the same first orders"
 
 
@@ -195,11 +197,11 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
         if dice.random() < 0.4:
             build_all(world.connection, world.space_id)
         for question in questions:
-            known = court.runner.run(answers.answer(court.reader, world.space_id, question))
+            cached_answer = court.runner.run(answers.answer(court.reader, world.space_id, question))
             with pytest.MonkeyPatch.context() as patch:
                 put_in(patch, Cache())
                 fresh = court.runner.run(answers.answer(court.reader, world.space_id, question))
-            assert known == fresh, question
+            assert cached_answer == fresh, question
 
     @given(history=histories, seed=st.integers(0, 2**16))
     @settings(
@@ -212,9 +214,13 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
         nonlocal dice, questions
         dice = Random(seed)
         monkeypatch.setattr(scan_plan, "BLOCK_SIZE", dice.choice((1, 5, 500_000)))
-        asked = (some_question(dice) for _ in count())
-        some = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
-        questions = [question | some_period(dice) for question in some for _ in range(2)]
+        random_questions = (some_question(dice) for _ in count())
+        profile_questions = [
+            *islice(
+                (question for question in random_questions if question["query_mode"] == "profile"), QUESTIONS
+            )
+        ]
+        questions = [question | some_period(dice) for question in profile_questions for _ in range(2)]
         play(new_world(court.connection, court.runner, court.reader, history), history,
              (hold_against_fresh,))  # fmt: skip
 
@@ -223,8 +229,8 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_was_not_used_for_longest_goes_first() -> None:
-    whole = estimate_size(np.zeros(1000, dtype=np.int64))
-    cache = Cache(3 * (whole + 200))
+    array_size = estimate_size(np.zeros(1000, dtype=np.int64))
+    cache = Cache(3 * (array_size + 200))
     for name in "abc":
         cache.put((name,), np.zeros(1000, dtype=np.int64))
     cache.get(("a",))
@@ -269,18 +275,18 @@ def digest(*parts: object) -> bytes:
 
 def test_only_missing_sums_are_added_up() -> None:
     block, unknown = Block(b"1", *[reader.date.min] * 2), Block(None, *[reader.date.min] * 2)
-    some = sums_of("ab")
-    assert not some.is_cached(block)
-    assert some.add_up(block, NO_PATHS) == ["A", "B"]
-    assert some.complete(block, ["A", "B"]) == ["A", "B"]
+    sums = sums_of("ab")
+    assert not sums.is_cached(block)
+    assert sums.add_up(block, NO_PATHS) == ["A", "B"]
+    assert sums.complete(block, ["A", "B"]) == ["A", "B"]
     more = sums_of("bc")
     assert not more.is_cached(block)
     assert more.add_up(block, NO_PATHS) == ["C"]
     assert more.complete(block, ["C"]) == ["B", "C"]
-    again = sums_of("ca")
-    assert again.is_cached(block)
-    assert list(again.cached()) == [["C", "A"]]
-    assert not again.is_cached(unknown)
+    reordered_sums = sums_of("ca")
+    assert reordered_sums.is_cached(block)
+    assert list(reordered_sums.cached()) == [["C", "A"]]
+    assert not reordered_sums.is_cached(unknown)
     elsewhere = BlockSums(HERE._replace(database=2), [Letter("a")], CAPITALS)
     assert not elsewhere.is_cached(block)
     assert more.complete(unknown, ["B", "C"]) == ["B", "C"]

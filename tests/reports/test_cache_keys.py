@@ -149,7 +149,7 @@ def ask(court: Court, space_id: int, cache: Cache, places: Iterable[int]) -> lis
     with pytest.MonkeyPatch.context() as patch:
         for module in MODULES:
             patch.setattr(module, "cache", cache)
-        questions = [QUESTIONS[place] for place in places]
+        questions = [QUESTIONS[index] for index in places]
         return [
             court.runner.run(answer(court.reader, space_id, dict(question))) for answer, question in questions
         ]
@@ -169,7 +169,7 @@ def test_every_change_is_in_the_keys(court: Court) -> None:
         assert ask(court, world.space_id, cache, places) == right, name
         build_all(world.connection, world.space_id)
         assert ask(court, world.space_id, cache, places) == right, (name, "built")
-        unnoticed += [name] if right == [before[place] for place in places] else []
-        for place, answer in zip(places, right, strict=True):
-            before[place] = answer
+        unnoticed += [name] if right == [before[index] for index in places] else []
+        for index, answer in zip(places, right, strict=True):
+            before[index] = answer
     assert len(unnoticed) <= MOST_UNNOTICED, f"these changed no answer, and prove less: {unnoticed}"

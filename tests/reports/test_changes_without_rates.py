@@ -22,7 +22,7 @@ def test_an_amount_without_a_rate_that_came_in_afterwards(api: Api, shop: Stage)
     until_now = changes(api, first, **REVENUE)
     assert until_now["overall"]["difference"]["revenue"] == 5
     left_out = until_now["left_out_money"]
-    assert [(each["currency"], each["amount"]) for each in left_out] == [("JPY", 1000)]
+    assert [(entry["currency"], entry["amount"]) for entry in left_out] == [("JPY", 1000)]
     assert until_now["left_out_money_before"] == []
     third = read(api, **REVENUE)
     put_rate(api, 0.01)

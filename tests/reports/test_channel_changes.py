@@ -57,9 +57,9 @@ def space(stage: Stage) -> Stage:
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
     changes = ask(api)["channel_changes"]
-    listed = {row["channel"]: [row[name] for name in PARTS[:3]] for row in changes["channels"]}
-    assert listed == {"email": [-100, -75, -25], "paid": [40, 40, 0], "organic": [-30, -30, 0]}
-    assert [*listed] == ["email", "paid", "organic"]
+    parts_by_channel = {row["channel"]: [row[name] for name in PARTS[:3]] for row in changes["channels"]}
+    assert parts_by_channel == {"email": [-100, -75, -25], "paid": [40, 40, 0], "organic": [-30, -30, 0]}
+    assert [*parts_by_channel] == ["email", "paid", "organic"]
     assert [changes["unattributed"][name] for name in PARTS[:3]] == [15, 0, 15]
     assert [changes["totals"][name] for name in PARTS] == [-75, -65, -10, 3, 4]
     assert (changes["totals"]["revenue_before"], changes["totals"]["revenue"]) == (190, 115)
@@ -98,8 +98,8 @@ def test_parts_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
         for _ in range(5):
             some_sales(dice, stage, zone, ("EUR",), first=date(2026, 4, 20))
         for model in ("last_touch", dice.choice(("linear", "u_shaped", "time_decay"))):
-            asked = {"attribution_model": model, "event_names": ["purchase"]}
-            answer = ask(api, **asked)
+            parameters = {"attribution_model": model, "event_names": ["purchase"]}
+            answer = ask(api, **parameters)
             changes = answer["channel_changes"]
             if changes is None:
                 assert answer["not_compared"]
@@ -123,8 +123,8 @@ def check_sums(answer: Any, changes: Any) -> None:
 
 def read_parts(changes: Any) -> dict[str | None, tuple[Decimal, ...]]:
     parts = {row["channel"]: row for row in changes["channels"]} | {None: changes["unattributed"]}
-    found = {key: tuple(Decimal(row[name]) for name in PARTS) for key, row in parts.items()}
-    return {key: figures for key, figures in found.items() if any(figures)}
+    figures_by_channel = {key: tuple(Decimal(row[name]) for name in PARTS) for key, row in parts.items()}
+    return {key: figures for key, figures in figures_by_channel.items() if any(figures)}
 
 
 def count_plainly(world: World) -> dict[str | None, tuple[Decimal, ...]]:

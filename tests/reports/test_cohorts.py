@@ -96,8 +96,8 @@ def test_it_works(api: Api) -> None:
     assert len(totals) == 4, "from the first order on"
     assert totals[month(3)]["revenue"] == [100, Decimal("30.01"), 0, 7]
     assert totals[month(2)]["revenue"] == [30, 0, 0]
-    nobody = {row["month"]: row["revenue"] for row in answer["unattributed"]}
-    assert nobody[month(2)] == [30, 0, 0]
+    unattributed = {row["month"]: row["revenue"] for row in answer["unattributed"]}
+    assert unattributed[month(2)] == [30, 0, 0]
     assert [row["spend"] for row in answer["unmatched"]] == [5, 0, 0, 0]
     assert figures(answer["groups"], "key", "new_customers", "spend", "revenue") == [
         ["tiktok_ads", 1, 70, Decimal("68.51")], ["email", 1, 0, Decimal("68.5")],
@@ -232,16 +232,16 @@ def test_random_ledgers_and_paybacks(api: Api, space: Stage) -> None:
     space.connection.execute("UPDATE spaces SET cost_rate = 30 WHERE id = %s", (space.space_id,))
     for model in ("linear", "time_decay", "last_touch", "u_shaped"):
         answer = report(api, attribution_model=model, attribution_window=0)
-        for total, nobody, unmatched in zip(
+        for total, unattributed, unmatched in zip(
             answer["totals"], answer["unattributed"], answer["unmatched"], strict=True
         ):
             rows = [row for row in answer["cohorts"] if row["month"] == total["month"]]
             assert sum(row["spend"] or 0 for row in rows) + unmatched["spend"] == total["spend"]
             for since, revenue in enumerate(total["revenue"]):
-                parts = sum(row["revenue"][since] for row in [*rows, nobody])
+                parts = sum(row["revenue"][since] for row in [*rows, unattributed])
                 assert parts == revenue, (model, total["month"], since)
             for row in [*rows, total]:
                 if row["spend"]:
-                    revenues = [Fraction(each) for each in row["revenue"]]
+                    revenues = [Fraction(cell) for cell in row["revenue"]]
                     month_ = payback(revenues, Fraction(row["spend"]), Fraction(30))
                     assert row["payback_month"] == month_

@@ -28,8 +28,8 @@ def noon(days_ago: int) -> datetime:
 
 
 def report(api: Api, **parameters: Any) -> dict[str, Any]:
-    asked = {"period": "last 30 days", "measures[]": "revenue", "group_by[]": "none", "completeness": 1}
-    response = api.get("/reports", params=asked | parameters)
+    defaults = {"period": "last 30 days", "measures[]": "revenue", "group_by[]": "none", "completeness": 1}
+    response = api.get("/reports", params=defaults | parameters)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -42,10 +42,10 @@ def sell(stage: Stage, days: int, late: float = 25) -> int:
     stage.event(contact_id, amount=None, event_name="lead_generated", event_time=noon(days + 1),
                 received_at=noon(days + 1), sender="api_key")  # fmt: skip
     for ago in range(1, days + 1):
-        at = {"event_time": noon(ago), "sender": "api_key"}
-        stage.event(contact_id, amount=Decimal(75), received_at=noon(ago), **at)
+        columns = {"event_time": noon(ago), "sender": "api_key"}
+        stage.event(contact_id, amount=Decimal(75), received_at=noon(ago), **columns)
         if ago > 1:
-            stage.event(contact_id, amount=Decimal(late), received_at=noon(ago - 1), **at)
+            stage.event(contact_id, amount=Decimal(late), received_at=noon(ago - 1), **columns)
     return contact_id
 
 
@@ -100,8 +100,8 @@ def test_by_touch_date(api: Api, stage: Stage) -> None:
         stage.touchpoint(contact_id, "google_ads", occurred_at=noon(ago))
         for lag in (0, 2):
             if ago - lag >= 1:
-                at = noon(ago - lag)
-                stage.event(contact_id, amount=Decimal(10), event_time=at, received_at=at,
+                event_time = noon(ago - lag)
+                stage.event(contact_id, amount=Decimal(10), event_time=event_time, received_at=event_time,
                             sender="api_key")  # fmt: skip
     by_touch = {"date_basis": "touch", "measures[]": "credited_revenue", "attribution_window": 7}
     completeness = report(api, **by_touch)["completeness"]
@@ -110,8 +110,8 @@ def test_by_touch_date(api: Api, stage: Stage) -> None:
             for day in completeness["days"]] == [
         (f"{noon(2).date()}", 10, 0.5, 20), (f"{noon(1).date()}", 10, 0.5, 20),
     ]  # fmt: skip
-    other = report(api, **by_touch, **{"sources[]": "email"})["completeness"]
-    assert other["reason"] == "too_little_history", "filters are of the past, too"
+    email_completeness = report(api, **by_touch, **{"sources[]": "email"})["completeness"]
+    assert email_completeness["reason"] == "too_little_history", "filters are of the past, too"
 
 
 def simulated(dice: Generator, days: int) -> Any:
@@ -139,13 +139,13 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
         final = by_age.sum(axis=1)
         for age in range(HORIZON):
             by_age[days - 1 - age, age + 1 :] = 0
-        dates = [FIRST + place * DAY for place in range(days)]
+        dates = [FIRST + offset * DAY for offset in range(days)]
         judged = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
-        for each in judged.days:
-            truth = final[(each.day - FIRST).days]
-            inside.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
-            if dates[-1] - each.day == 7 * DAY:
-                off.append(abs(each.expected - truth) / max(truth, 1))
+        for day_estimate in judged.days:
+            truth = final[(day_estimate.day - FIRST).days]
+            inside.append(day_estimate.low - 1e-9 <= truth <= day_estimate.high + 1e-9)
+            if dates[-1] - day_estimate.day == 7 * DAY:
+                off.append(abs(day_estimate.expected - truth) / max(truth, 1))
     assert len(inside) > 8 * SPACES
     assert 0.78 <= np.mean(inside) <= 0.82
     assert np.mean(off) <= 0.05, "at seven days"
@@ -157,14 +157,14 @@ def test_the_ends_of_the_interval() -> None:
     by_age = np.zeros((earlier + HORIZON, HORIZON + 1))
     by_age[:, 0] = 75
     by_age[:earlier, 1] = np.arange(earlier)
-    dates = [FIRST + place * DAY for place in range(len(by_age))]
+    dates = [FIRST + offset * DAY for offset in range(len(by_age))]
     (day,) = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-1:]).days
     assert (day.low, day.expected, day.high) == pytest.approx((75 + 4, 75 + 24, 75 + 44))
 
 
 def test_what_there_is_of_history() -> None:
     def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
-        dates = [FIRST + place * DAY for place in range(days)]
+        dates = [FIRST + offset * DAY for offset in range(days)]
         by_age = np.full((days, HORIZON + 1), value)
         return estimate(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
 
@@ -179,6 +179,6 @@ def test_what_there_is_of_history() -> None:
 
 @pytest.mark.parametrize("days", [0, 1, HORIZON])
 def test_a_space_that_has_just_begun(days: int) -> None:
-    dates = [FIRST + place * DAY for place in range(days)]
+    dates = [FIRST + offset * DAY for offset in range(days)]
     arrivals = ArrivedFigures(dates, np.ones((days, HORIZON + 1)))
     assert estimate(arrivals, FIRST + days * DAY, dates).reason is NoEstimate.TOO_LITTLE_HISTORY

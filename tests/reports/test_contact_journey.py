@@ -46,13 +46,13 @@ def test_it_works(api: Api, stage: Stage) -> None:
     stage.event(contact_id, event_time=NOON + timedelta(days=1), amount=5)
     for hide in (0, 1):
         params = {"include_events": 1, "hide_direct_touchpoints": hide}
-        whole = shown_in_journeys(api.get(f"/contacts/{contact_id}", params=params).json()["events"])
+        expected_items = shown_in_journeys(api.get(f"/contacts/{contact_id}", params=params).json()["events"])
         page = journey(api, contact_id, hide_direct_touchpoints=hide)
-        assert page["data"] == whole
+        assert page["data"] == expected_items
         assert (page["next_cursor"], page["prev_cursor"]) == (None, None)
         first = journey(api, contact_id, hide_direct_touchpoints=hide, per_page=2)
-        rest = follow(api, first, "next_page_url")
-        assert [item for each in (first, *rest) for item in each["data"]] == whole
+        later_pages = follow(api, first, "next_page_url")
+        assert [item for answer in (first, *later_pages) for item in answer["data"]] == expected_items
     assert journey(api, stage.contact())["data"] == []
 
 
@@ -64,16 +64,16 @@ def test_pages_are_the_same_list_both_ways(
     """This also holds if conversions and touchpoints of one moment and one id are split between two pages."""
     contact_id = stage.contact()
     for is_conversion, minute in moments:
-        at = NOON + timedelta(minutes=minute)
-        number = stage.touchpoint(contact_id, "email", occurred_at=at)
+        moment = NOON + timedelta(minutes=minute)
+        number = stage.touchpoint(contact_id, "email", occurred_at=moment)
         if is_conversion:
-            stage.event(contact_id, id=number, event_time=at)
-    whole = items(journey(api, contact_id, per_page=1000))
+            stage.event(contact_id, id=number, event_time=moment)
+    expected_items = items(journey(api, contact_id, per_page=1000))
     first = journey(api, contact_id, per_page=per_page)
     forward = [first, *follow(api, first, "next_page_url")]
-    assert [item for page in forward for item in items(page)] == whole
+    assert [item for page in forward for item in items(page)] == expected_items
     backward = [forward[-1], *follow(api, forward[-1], "prev_page_url")]
-    assert [item for page in reversed(backward) for item in items(page)] == whole
+    assert [item for page in reversed(backward) for item in items(page)] == expected_items
 
 
 def test_what_arrives_meanwhile_moves_nothing(api: Api, stage: Stage) -> None:
@@ -96,16 +96,16 @@ def test_a_long_journey_is_read_to_its_end(api: Api, stage: Stage) -> None:
 
 
 def test_a_cursor_belongs_to_its_list(api: Api, stage: Stage) -> None:
-    contact_id, other = stage.contact(), stage.contact()
-    for owner in (contact_id, other):
+    contact_id, other_id = stage.contact(), stage.contact()
+    for owner in (contact_id, other_id):
         for _ in range(2):
             stage.event(owner)
     cursor = journey(api, contact_id, per_page=1)["next_cursor"]
     merged = stage.contact(merged_into=contact_id)
-    (rest,) = follow(api, journey(api, merged, per_page=1), "next_page_url")
-    assert rest["data"] == journey(api, contact_id, cursor=cursor)["data"]
+    (next_page,) = follow(api, journey(api, merged, per_page=1), "next_page_url")
+    assert next_page["data"] == journey(api, contact_id, cursor=cursor)["data"]
     assert journey(api, contact_id, hide_direct_touchpoints=1, cursor=cursor)["data"]
-    for number, params in ((other, {}), (contact_id, {"hide_direct_touchpoints": 0})):
+    for number, params in ((other_id, {}), (contact_id, {"hide_direct_touchpoints": 0})):
         response = api.get(f"/contacts/{number}/journey", params={**params, "cursor": cursor})
         assert (response.status_code, set(response.json()["errors"])) == (422, {"cursor"})
 

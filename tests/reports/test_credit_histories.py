@@ -87,21 +87,21 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResu
     answer = answer_report(query, report)
     (group,) = query.group_by
     key = answer.rows[report.rows.index(row)][0]
-    kept = [each for each in query.filters.only if each.group is not group]
-    only = (*kept, KeyCondition(group, key))
-    listed = as_list(replace(query, filters=replace(query.filters, only=only)))
+    conditions = [condition for condition in query.filters.only if condition.group is not group]
+    only = (*conditions, KeyCondition(group, key))
+    list_query = as_list(replace(query, filters=replace(query.filters, only=only)))
     figures = in_words(row.figures)
-    assert totals(world, dice, listed) == expected(figures, "events", "revenue")
-    touched = replace(listed, credit=CreditFilter.TOUCHED)
+    assert totals(world, dice, list_query) == expected(figures, "events", "revenue")
+    touched = replace(list_query, credit=CreditFilter.TOUCHED)
     assert totals(world, dice, touched) == expected(figures, "touched_events", "touched_revenue")
 
 
 def check_everything(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
     """Check the lists behind a report's totals, its overall figures and its unattributed events."""
     query = replace(query, group_by=(), order_by=None)
-    listed, report = as_list(query), ask(world, query)
+    list_query, report = as_list(query), ask(world, query)
     total = in_words(report.total.figures)
-    credited = totals(world, dice, replace(listed, credit=CreditFilter.CREDITED))
+    credited = totals(world, dice, replace(list_query, credit=CreditFilter.CREDITED))
     assert (credited.credited_events, credited.credited_revenue) == (
         total["credited_events"], total["credited_revenue"],
     )  # fmt: skip
@@ -109,15 +109,15 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
         assert credited == expected(total, "events", "revenue")
     if report.overall is not None:
         everything = in_words(report.overall.figures)
-        every = totals(world, dice, replace(listed, credit=CreditFilter.ALL))
-        assert every == expected({**total, **pick(everything)}, "events", "revenue")
+        all_totals = totals(world, dice, replace(list_query, credit=CreditFilter.ALL))
+        assert all_totals == expected({**total, **pick(everything)}, "events", "revenue")
     if report.unattributed is None:
         return
-    nobodys = totals(world, dice, replace(listed, credit=CreditFilter.UNATTRIBUTED))
+    nobodys = totals(world, dice, replace(list_query, credit=CreditFilter.UNATTRIBUTED))
     assert nobodys == of_nobody(report.unattributed.row.figures)
     for reason in REASONS:
         row = next(row for name, row in report.unattributed.reasons.items() if name == reason.value)
-        of_reason = totals(world, dice, replace(listed, credit=reason))
+        of_reason = totals(world, dice, replace(list_query, credit=reason))
         assert of_reason == of_nobody(row.figures)
 
 

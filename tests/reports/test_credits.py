@@ -43,12 +43,12 @@ def sell(stage: Stage) -> int:
 
 def test_it_works(api: Api, stage: Stage) -> None:
     ada = sell(stage)
-    told = page(api, **{"only[]": "channel:paid"}, attribution_model="linear")
-    assert told["totals"] == {
+    answer = page(api, **{"only[]": "channel:paid"}, attribution_model="linear")
+    assert answer["totals"] == {
         "events": 1, "amount": 100, "credited_events": 0.5, "credited_revenue": 50,
     }  # fmt: skip
-    assert told["credit"] == "credited"
-    (row,) = told["data"]
+    assert answer["credit"] == "credited"
+    (row,) = answer["data"]
     touches = row.pop("touches")
     assert row.pop("event_id") > 0
     assert row.pop("company_id") > 0
@@ -92,8 +92,8 @@ def test_touched_events_have_all_their_touches(api: Api, stage: Stage) -> None:
     (row,) = page(api, credit="touched")["data"]
     credits_ = [(touch["source"], touch["credited_revenue"]) for touch in row["touches"]]
     assert credits_ == [("google_ads", 0), ("email", 100)]
-    told = page(api, credit="touched", sources="google_ads")
-    assert told["totals"] == {
+    filtered_page = page(api, credit="touched", sources="google_ads")
+    assert filtered_page["totals"] == {
         "events": 1, "amount": 100, "credited_events": 0, "credited_revenue": 0,
     }  # fmt: skip
 
@@ -101,13 +101,13 @@ def test_touched_events_have_all_their_touches(api: Api, stage: Stage) -> None:
 def test_pages(api: Api, stage: Stage) -> None:
     """While new events arrive, the pages still list the old ones in order, forward and back."""
     contact_id = stage.contact()
-    ids = [stage.event(contact_id, event_time=NOON + at // 2 * DAY) for at in range(5)]
+    ids = [stage.event(contact_id, event_time=NOON + number // 2 * DAY) for number in range(5)]
     first = page(api, per_page=2)
     stage.event(contact_id, event_time=NOON + 9 * DAY)
     second = page(api, per_page=2, cursor=first["next_cursor"])
     last = page(api, per_page=2, cursor=second["next_cursor"])
-    listed = [row["event_id"] for told in (first, second, last) for row in told["data"]]
-    assert listed == ids[::-1]
+    listed_ids = [row["event_id"] for answer in (first, second, last) for row in answer["data"]]
+    assert listed_ids == ids[::-1]
     assert (first["totals"]["events"], last["totals"]["events"]) == (5, 6)
     assert (first["prev_cursor"], last["next_cursor"]) == (None, None)
     back = page(api, per_page=2, cursor=last["prev_cursor"])
@@ -129,8 +129,8 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
 
 def test_both_ends_of_many_touches(api: Api, stage: Stage) -> None:
     someone = stage.contact()
-    for at in range(60):
-        stage.touchpoint(someone, "email" if at else "sms", occurred_at=NOON - (60 - at) * DAY / 9)
+    for index in range(60):
+        stage.touchpoint(someone, "email" if index else "sms", occurred_at=NOON - (60 - index) * DAY / 9)
     stage.event(someone, amount=Decimal(6))
     (row,) = page(api, attribution_model="linear")["data"]
     assert (len(row["touches"]), row["left_out"], row["credited_revenue"]) == (50, 10, 6)
@@ -139,8 +139,8 @@ def test_both_ends_of_many_touches(api: Api, stage: Stage) -> None:
 
 def test_as_csv(api: Api, stage: Stage) -> None:
     sell(stage)
-    asked = {**RANGE, "credit": "credited", "attribution_model": "linear"}
-    response = api.get("/reports/credits", params=asked, accept="text/csv")
+    parameters = {**RANGE, "credit": "credited", "attribution_model": "linear"}
+    response = api.get("/reports/credits", params=parameters, accept="text/csv")
     assert response.headers["content-type"].startswith("text/csv")
     (row,) = csv.DictReader(io.StringIO(response.text))
     assert (row["amount"], row["credited_events"], row["contact_name"]) == ("100", "1", "Ada")
@@ -150,8 +150,8 @@ def test_as_csv(api: Api, stage: Stage) -> None:
 def test_by_date_of_the_touch(api: Api, stage: Stage) -> None:
     sell(stage)
     day = {"start_date": "2026-05-11 00:00:00", "end_date": "2026-05-11 23:59:59"}
-    told = page(api, **day, date_basis="touch", attribution_model="linear")
-    assert [row["credited_revenue"] for row in told["data"]] == [50]
+    answer = page(api, **day, date_basis="touch", attribution_model="linear")
+    assert [row["credited_revenue"] for row in answer["data"]] == [50]
     assert page(api, **day)["data"] == []
 
 

@@ -45,8 +45,8 @@ def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **al
 
 
 def report(api: Api, status: int = 200, **params: Any) -> dict[str, Any]:
-    asked = {"measures": ["events", "revenue"], "group_by": "none", **MAY, **params}
-    response = api.get("/reports", params=asked)
+    query_parameters = {"measures": ["events", "revenue"], "group_by": "none", **MAY, **params}
+    response = api.get("/reports", params=query_parameters)
     assert response.status_code == status, response.text
     return msgspec.json.decode(response.content)
 
@@ -155,9 +155,9 @@ def test_the_list_behind_a_figure_is_in_its_currency(api: Api, space: Stage) -> 
     sale(space, "2026-05-13", 10, "USD", contact_id=contact_id)
     answer = report(api, measures=["credited_revenue"], group_by="source")
     assert answer["rows"] == [["google_ads", 5]]
-    listed = api.get("/reports/credits", params={**MAY, "only": "source:google_ads"}).json()
-    assert listed["totals"]["credited_revenue"] == 5
-    assert [row["amount"] for row in listed["data"]] == [5]
+    credit_list = api.get("/reports/credits", params={**MAY, "only": "source:google_ads"}).json()
+    assert credit_list["totals"]["credited_revenue"] == 5
+    assert [row["amount"] for row in credit_list["data"]] == [5]
 
 
 def test_random_histories_equal_the_plain_model(api: Api, space: Stage) -> None:
@@ -184,7 +184,7 @@ def test_random_histories_equal_the_plain_model(api: Api, space: Stage) -> None:
         for day, amount, currency in sales:
             sale(space, f"2026-05-{day:02}", str(amount), currency)
         for target in ("EUR", "USD"):
-            expected = sum(converted(*each, target, rates) for each in sales)
+            expected = sum(converted(*sale_row, target, rates) for sale_row in sales)
             answer = report(api, currency=target)
             assert Decimal(str(answer["totals"]["revenue"])) == expected, (seed, target)
 
@@ -199,10 +199,10 @@ def converted(
     source = currency or "EUR"
     if source == target:
         return amount
-    for known in (date(2026, 5, day) - timedelta(days=back) for back in range(8)):
+    for rate_day in (date(2026, 5, day) - timedelta(days=back) for back in range(8)):
         worths = [
-            Fraction(1) if each == "EUR" else rates.get((known.toordinal() - FIRST, each))
-            for each in (source, target)
+            Fraction(1) if code == "EUR" else rates.get((rate_day.toordinal() - FIRST, code))
+            for code in (source, target)
         ]
         if None not in worths:
             exact = Fraction(amount) * Fraction(worths[1] or 0) / Fraction(worths[0] or 0)

@@ -69,29 +69,29 @@ def rows(told: Report) -> dict[Any, list[Fraction | None]]:
 
 
 def test_it_works() -> None:
-    told = report("credited_revenue", "credited_events", "revenue", "share", group_by=["source"],
+    result = report("credited_revenue", "credited_events", "revenue", "share", group_by=["source"],
                   attribution_model="linear")  # fmt: skip
     # 100 and -30 are split equally between google and email; Bob and Dee came directly; Cem's click is older
     # than 30 days. Ada's two events count in full for both of hers: 100 - 30 = 70.
-    assert rows(told) == {
+    assert rows(result) == {
         "direct": [60, 2, 60, Fraction("0.4")],
         "email": [35, 1, 70, Fraction("0.2333")],
         "google_ads": [35, 1, 70, Fraction("0.2333")],
     }
-    assert [*told.total.figures.values()] == [130, 4, 150, Fraction("0.8667")]
-    assert told.unattributed is not None
-    assert [*told.unattributed.row.figures.values()] == [20, 2, 20, Fraction("0.1333")]
-    assert told.overall is not None
-    assert [*told.overall.figures.values()] == [150, 6, 150, 1]
-    assert told.event_names == {"purchase": 5, "sign_up": 1}
-    assert (told.first_event, told.last_event) == (moment(12, 6), moment(15))
+    assert [*result.total.figures.values()] == [130, 4, 150, Fraction("0.8667")]
+    assert result.unattributed is not None
+    assert [*result.unattributed.row.figures.values()] == [20, 2, 20, Fraction("0.1333")]
+    assert result.overall is not None
+    assert [*result.overall.figures.values()] == [150, 6, 150, 1]
+    assert result.event_names == {"purchase": 5, "sign_up": 1}
+    assert (result.first_event, result.last_event) == (moment(12, 6), moment(15))
 
 
 def test_money_and_people() -> None:
-    told = report("events", "orders", "refund_count", "revenue", "gross_revenue", "refunds",
+    result = report("events", "orders", "refund_count", "revenue", "gross_revenue", "refunds",
                   "average_order_value", "contacts", "new_customers",
                   group_by=["month"])  # fmt: skip
-    assert rows(told) == {"2026-05": [6, 4, 1, 150, 180, 30, 45, 4, 4]}
+    assert rows(result) == {"2026-05": [6, 4, 1, 150, 180, 30, 45, 4, 4]}
     late = report("new_customers", "contacts", start_date="2026-05-14 00:00:00")
     # Ada's purchase was earlier; only her refund remains, which doesn't count her as a contact.
     assert [*late.total.figures.values()] == [1, 1]
@@ -109,16 +109,16 @@ def test_a_first_order_is_that_of_the_named_events() -> None:
 def test_why_events_are_credited_to_nobody() -> None:
     facts = drawn()
     facts.events.append(Event(107, BOB, None, moment(1), amount=Decimal(7)))
-    told = report("credited_revenue", "touched_events", facts=facts, group_by=["source"],
+    result = report("credited_revenue", "touched_events", facts=facts, group_by=["source"],
                   attribution_model="last_platform_touch")  # fmt: skip
-    assert rows(told) == {
+    assert rows(result) == {
         "google_ads": [70, 2], "direct": [0, 2], "email": [0, 2],
     }  # fmt: skip
-    assert told.unattributed is not None
-    reasons = {reason: [*row.figures.values()] for reason, row in told.unattributed.reasons.items()}
+    assert result.unattributed is not None
+    reasons = {reason: [*row.figures.values()] for reason, row in result.unattributed.reasons.items()}
     assert reasons == {"no_touch": [7, 0], "outside_window": [20, 0], "not_counted": [60, 2]}
-    assert told.overall is not None
-    assert [*told.overall.figures.values()] == [157, 4]
+    assert result.overall is not None
+    assert [*result.overall.figures.values()] == [157, 4]
 
 
 def test_the_ends_of_a_window_belong_to_it() -> None:
@@ -135,22 +135,22 @@ def test_the_ends_of_a_window_belong_to_it() -> None:
 
 
 def test_a_company_has_one_path() -> None:
-    told = report("credited_revenue", "touches_to_conversion", "days_to_conversion",
+    result = report("credited_revenue", "touches_to_conversion", "days_to_conversion",
                   group_by=["source"], attribution_model="first_touch",
                   query_mode="company")  # fmt: skip
     # Bob's purchase on the 12th follows google (10th), email (11th, noon) and his own visit.
-    assert rows(told) == {
+    assert rows(result) == {
         "google_ads": [120, 3, Fraction("2.5")], "direct": [10, 1, 1],
     }  # fmt: skip
 
 
 def test_filters_of_touches_leave_credits_as_they_are() -> None:
-    told = report("credited_revenue", "events", "touched_events", group_by=["event"],
+    result = report("credited_revenue", "events", "touched_events", group_by=["event"],
                   attribution_model="linear", sources=["email"])  # fmt: skip
-    assert rows(told) == {"purchase": [35, 2, 2]}
-    assert told.unattributed is None
-    assert told.overall is not None
-    assert [*told.overall.figures.values()] == [150, 6, 4]
+    assert rows(result) == {"purchase": [35, 2, 2]}
+    assert result.unattributed is None
+    assert result.overall is not None
+    assert [*result.overall.figures.values()] == [150, 6, 4]
     spring = report("credited_revenue", group_by=["campaign"], attribution_model="linear",
                     campaign="PRIN")  # fmt: skip
     assert [(row.keys, row.labels) for row in spring.rows] == [(("11",), ("Early spring",))]
@@ -165,43 +165,43 @@ def test_groups() -> None:
     assert rows(report("events", group_by=["weekday", "hour"])) == {
         ("3", "12"): [2], ("2", "12"): [1], ("2", "06"): [1], ("4", "12"): [1], ("5", "12"): [1],
     }  # fmt: skip
-    named = report("credited_revenue", group_by=["channel", "campaign"], **linear)
-    assert [row.keys for row in named.rows] == [("direct", None), ("email", "News"), ("paid", "11")]
+    campaigns = report("credited_revenue", group_by=["channel", "campaign"], **linear)
+    assert [row.keys for row in campaigns.rows] == [("direct", None), ("email", "News"), ("paid", "11")]
 
 
 def test_order_and_limit() -> None:
-    told = report("average_order_value", group_by=["event"], limit=1, order_by="event")
-    assert ([row.keys for row in told.rows], told.left_out) == ([("purchase",)], 1)
+    result = report("average_order_value", group_by=["event"], limit=1, order_by="event")
+    assert ([row.keys for row in result.rows], result.left_out) == ([("purchase",)], 1)
     last = report("average_order_value", group_by=["event"])
     assert [row.keys for row in last.rows] == [("purchase",), ("sign_up",)]
 
 
 def test_several_models() -> None:
-    told = report("credited_revenue", "share", group_by=["source"],
+    result = report("credited_revenue", "share", group_by=["source"],
                   attribution_models=["first_touch", "last_platform_touch"])  # fmt: skip
-    assert told.columns == [
+    assert result.columns == [
         "credited_revenue_first_touch", "credited_revenue_last_platform_touch",
         "share_first_touch", "share_last_platform_touch",
     ]  # fmt: skip
-    assert rows(told) == {
+    assert rows(result) == {
         "google_ads": [70, 70, Fraction("0.4667"), Fraction("0.4667")],
         "direct": [60, 0, Fraction("0.4"), 0],
     }
-    assert told.unattributed is not None
-    assert [*told.unattributed.row.figures.values()][:2] == [20, 80]
+    assert result.unattributed is not None
+    assert [*result.unattributed.row.figures.values()][:2] == [20, 80]
     with pytest.raises(AssertionError, match="measures"):
         report("events", group_by=["source"], attribution_models=["linear", "u_shaped"])
 
 
 def test_by_the_date_of_the_touch() -> None:
-    told = report("credited_revenue", "events", "share", group_by=["month"], date_basis="touch",
+    result = report("credited_revenue", "events", "share", group_by=["month"], date_basis="touch",
                   attribution_window=60, start_date="2026-04-01 00:00:00")  # fmt: skip
     # Last touches, whenever the events were: Ada's e-mail, Bob's and Dee's visits in May, Cem's click in
     # April.
-    assert rows(told) == {
+    assert rows(result) == {
         "2026-05": [130, 4, Fraction("0.8667")], "2026-04": [20, 2, Fraction("0.1333")],
     }  # fmt: skip
-    assert (told.unattributed, told.overall) == (None, None)
+    assert (result.unattributed, result.overall) == (None, None)
     april = report("credited_revenue", date_basis="touch", attribution_window=60,
                    start_date="2026-04-01 00:00:00", end_date="2026-04-30 23:59:59")  # fmt: skip
     assert [*april.total.figures.values()] == [20]
@@ -210,16 +210,16 @@ def test_by_the_date_of_the_touch() -> None:
 def test_comparisons() -> None:
     facts = drawn()
     facts.events.append(Event(98, DEE, None, moment(1, 0, month=4), amount=Decimal(40)))
-    told = report("revenue", "share", facts=facts, group_by=["day"], compare="previous_period")
-    assert told.compared_period == Period(datetime(2026, 4, 1), datetime(2026, 4, 30, 23, 59, 59))  # noqa: DTZ001
-    assert told.total.before == {"revenue": 40, "share": 1}
-    assert told.total.change == {"revenue": Fraction("2.75"), "share": 0}
+    result = report("revenue", "share", facts=facts, group_by=["day"], compare="previous_period")
+    assert result.compared_period == Period(datetime(2026, 4, 1), datetime(2026, 4, 30, 23, 59, 59))  # noqa: DTZ001
+    assert result.total.before == {"revenue": 40, "share": 1}
+    assert result.total.change == {"revenue": Fraction("2.75"), "share": 0}
     facts.events.append(Event(97, DEE, None, moment(31), amount=Decimal(1)))
-    told = report("revenue", facts=facts, group_by=["day"], compare="previous_period")
-    assert told.rows[-2].keys == ("2026-05-31",)
-    assert told.rows[-2].before is None
-    assert told.rows[0].before == {"revenue": 0}
-    assert told.rows[0].change == {"revenue": None}
+    result = report("revenue", facts=facts, group_by=["day"], compare="previous_period")
+    assert result.rows[-2].keys == ("2026-05-31",)
+    assert result.rows[-2].before is None
+    assert result.rows[0].before == {"revenue": 0}
+    assert result.rows[0].change == {"revenue": None}
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,11 @@ def test_comparisons() -> None:
     ],
 )
 def test_what_a_period_is_compared_with(start: str, end: str, before: str) -> None:
-    other = compared(Period(datetime.fromisoformat(start), datetime.fromisoformat(end)), "previous_period")
-    assert other is not None
-    assert f"{other.start}/{other.end}" == before
+    compared_period = compared(
+        Period(datetime.fromisoformat(start), datetime.fromisoformat(end)), "previous_period"
+    )
+    assert compared_period is not None
+    assert f"{compared_period.start}/{compared_period.end}" == before
 
 
 def test_clock_changes() -> None:

@@ -21,14 +21,14 @@ def test_it_works(court: Court) -> None:
 
 def test_a_name_that_is_applied_to_the_past(court: Court) -> None:
     """Old segments don't know the source, and are rebuilt."""
-    who, at = {"email": "ada@example.com"}, T0 + DAY
+    who, event_time = {"email": "ada@example.com"}, T0 + DAY
     link = "https://a.example/?utm_source=fb-paid&utm_term=boots"
     items = (
         touch(**who, occurred_at=T0, source=None, url=link),
         touch(**who, occurred_at=T0 + MINUTE, source="email"),
-        event(**who, event_time=at, amount="100"),
+        event(**who, event_time=event_time, amount="100"),
     )
-    names = [Change("source_name", 4, other, None) for other in (0, 1, 2)]
+    names = [Change("source_name", 4, index, None) for index in (0, 1, 2)]
     court.hooks = (lambda world, _: build_all(world.connection, world.space_id),)
     for seed in range(3):
         history = History("UTC", "auto", (), (Arrive(items, 3), *names))

@@ -24,9 +24,9 @@ def attribution(api: Api, event_id: int, **params: Any) -> dict[str, Any]:
 
 
 def reasons(answer: dict[str, Any]) -> dict[str, str | None]:
-    for each in answer["models"]:
-        assert each["unattributed"] is (each["unattributed_reason"] is not None)
-    return {each["model"]: each["unattributed_reason"] for each in answer["models"]}
+    for model in answer["models"]:
+        assert model["unattributed"] is (model["unattributed_reason"] is not None)
+    return {model["model"]: model["unattributed_reason"] for model in answer["models"]}
 
 
 def test_it_works(api: Api, stage: Stage) -> None:
@@ -50,7 +50,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
         (touch_id, "test") for touch_id in touches
     ]
     assert answer["path"][0]["campaign_name"] == "Spring"
-    credited = {each["model"]: each["credits"] for each in answer["models"]}
+    credited = {model["model"]: model["credits"] for model in answer["models"]}
     assert list(credited) == list(MODELS)
     assert credited["u_shaped"] == [
         {"touchpoint_id": touches[0], "source": "google_ads", "amount": 4, "amount_in_space_currency": 4},
@@ -66,7 +66,7 @@ def test_amounts_have_all_their_decimals(api: Api, stage: Stage) -> None:
     event_id = stage.event(contact_id, amount=Decimal("99999999999999.9999"))
     response = api.get(f"/events/{event_id}/attribution")
     assert response.text.count("99999999999999.9999") == 1 + sum(
-        not each["unattributed"] for each in response.json()["models"]
+        not model["unattributed"] for model in response.json()["models"]
     )
 
 
@@ -107,8 +107,8 @@ def test_what_breaks_a_rule_is_named(api: Api, stage: Stage, params: dict[str, s
 
 
 def test_events_of_others_are_unknown(api: Api, connection: psycopg.Connection) -> None:
-    other = make_stage(connection)
-    foreign = other.event(other.contact())
+    other_stage = make_stage(connection)
+    foreign = other_stage.event(other_stage.contact())
     for event_id in (foreign, 999_999_999_999):
         response = api.get(f"/events/{event_id}/attribution")
         assert (response.status_code, response.json()) == (404, {"message": "Event not found."})

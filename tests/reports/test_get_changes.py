@@ -142,14 +142,14 @@ def test_another_trained_model(api: Api, shop: Stage) -> None:
     """
     by_trained_model = {"attribution_model": "markov"}
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
-    one = plant_trained_model(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
+    first_id = plant_trained_model(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
     first = read(api, **by_trained_model)
     two = plant_trained_model(
         shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3}
     )
     shop.run(event(**ADA, amount="20"))
     answer = changes(api, first, **by_trained_model)
-    assert [answer[name]["trained_model"]["id"] for name in ("since", "until")] == [one, two]
+    assert [answer[name]["trained_model"]["id"] for name in ("since", "until")] == [first_id, two]
     assert {row["source"]: row["causes"] for row in answer["rows"]} == {
         "email": {"late_events": {"credited_revenue": 15}, "trained_models": {"credited_revenue": 75}},
         "google_ads": {"late_events": {"credited_revenue": 5}, "trained_models": {"credited_revenue": -75}},
@@ -211,7 +211,7 @@ def test_a_rate_that_there_was_none_of(api: Api, shop: Stage) -> None:
     assert changes(api, first)["overall"]["causes"] == {"late_events": {"credited_revenue": 10}}
     with_rate = changes(api, between)
     assert with_rate["overall"]["causes"] == {"rates": {"credited_revenue": 10}}
-    assert [each["events"] for each in with_rate["left_out_money_before"]] == [1]
+    assert [entry["events"] for entry in with_rate["left_out_money_before"]] == [1]
 
 
 def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> None:
@@ -259,8 +259,8 @@ def test_a_moment_in_place_of_a_reading(api: Api) -> None:
 def test_as_csv(api: Api, shop: Stage) -> None:
     snapshot = read(api)
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
-    asked = {**OCTOBER, **BY_SOURCE, "since": snapshot}
-    response = api.send("GET", "/reports/changes", accept="text/csv", params=asked)
+    parameters = {**OCTOBER, **BY_SOURCE, "since": snapshot}
+    response = api.send("GET", "/reports/changes", accept="text/csv", params=parameters)
     rows = list(csv.reader(io.StringIO(response.text)))
     assert rows[:5] == [
         ["source", "part", "credited_revenue"],

@@ -53,14 +53,14 @@ def test_it_works(api: Api, stage: Stage) -> None:
 
 def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
     sell(stage)
-    asked = {"measures[]": ["revenue", "refunds", "average_order_value", "contacts"],
+    parameters = {"measures[]": ["revenue", "refunds", "average_order_value", "contacts"],
              "group_by[]": ["source", "contact"]}  # fmt: skip
-    live = untimed(report(api, **asked))
+    live = untimed(report(api, **parameters))
     forget_space(stage.connection, stage.space_id)
-    assert untimed(report(api, **asked)) == live
+    assert untimed(report(api, **parameters)) == live
     while build_next(stage.connection, stage.space_id):
         pass
-    assert untimed(report(api, **asked)) == live
+    assert untimed(report(api, **parameters)) == live
 
 
 def untimed(answer: dict[str, Any]) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def test_a_month_is_compared_with_the_month_before(api: Api) -> None:
 def test_csv_has_the_same_figures(api: Api, stage: Stage) -> None:
     sell(stage)
     stage.touchpoint(stage.contact(), "email", campaign_name="=1+1")
-    asked = {**MAY, "measures[]": ["credited_revenue", "share"], "group_by[]": ["source", "day"]}
-    answer = api.get("/reports", params=asked).json()
-    response = api.get("/reports", params=asked, accept="text/csv")
+    parameters = {**MAY, "measures[]": ["credited_revenue", "share"], "group_by[]": ["source", "day"]}
+    answer = api.get("/reports", params=parameters).json()
+    response = api.get("/reports", params=parameters, accept="text/csv")
     assert response.headers["content-type"].startswith("text/csv")
     header, *rows = csv.reader(io.StringIO(response.text))
     assert header == answer["columns"]
@@ -102,8 +102,8 @@ def test_text_of_a_spreadsheet_is_harmless(api: Api, stage: Stage) -> None:
     someone = stage.contact()
     stage.touchpoint(someone, "email", campaign_name="=1+1")
     stage.event(someone, amount=Decimal(1))
-    asked = {**MAY, "measures[]": "credited_revenue", "group_by[]": "campaign"}
-    response = api.get("/reports", params=asked, accept="text/csv")
+    parameters = {**MAY, "measures[]": "credited_revenue", "group_by[]": "campaign"}
+    response = api.get("/reports", params=parameters, accept="text/csv")
     assert response.text.splitlines()[1] == "'=1+1,'=1+1,1"
 
 

@@ -89,13 +89,13 @@ def check_paths(facts: Facts, question: Question) -> None:
     parts = [paths.touches.values(), paths.days.values(), paths.first_and_last.values()]
     if not paths.left_out:
         parts.append([tally for _, tally in paths.ways])
-    for part in parts:
-        assert _both(part) == _both([paths.total])
+    for tallies in parts:
+        assert _both(tallies) == _both([paths.total])
 
 
 def _both(tallies: Iterable[Tally | None]) -> tuple[int, Fraction]:
-    some = [tally for tally in tallies if tally is not None]
-    return sum(tally.events for tally in some), _sum(tally.revenue for tally in some)
+    existing_tallies = [tally for tally in tallies if tally is not None]
+    return sum(tally.events for tally in existing_tallies), _sum(tally.revenue for tally in existing_tallies)
 
 
 def _sum(figures: Iterable[Fraction | None]) -> Fraction:

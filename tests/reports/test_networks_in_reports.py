@@ -35,9 +35,11 @@ def tell(stage: Stage, paid: list[str], story: int) -> None:
     for _ in range(40):
         contact = stage.contact()
         for _ in range(dice.randint(1, 6)):
-            at = NOON - timedelta(hours=dice.randint(1, 900))
+            touch_time = NOON - timedelta(hours=dice.randint(1, 900))
             source = dice.choice([*paid, *OTHERS, *OTHERS])
-            stage.touchpoint(contact, source, occurred_at=at, campaign_name=dice.choice(("Spring", "Summer")))
+            stage.touchpoint(
+                contact, source, occurred_at=touch_time, campaign_name=dice.choice(("Spring", "Summer"))
+            )
         for _ in range(dice.randint(0, 2)):
             stage.event(contact, amount=Decimal(dice.randint(1, 9999)) / 100)
 
@@ -61,8 +63,8 @@ def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
     response = api.get(path, params={**RANGE, **asked})
     assert response.status_code == 200, response.text
     text = response.text
-    for listed, name in zip(LISTED, OWN, strict=False):
-        text = text.replace(name, listed) if own else text
+    for listed_name, name in zip(LISTED, OWN, strict=False):
+        text = text.replace(name, listed_name) if own else text
     answer = json.loads(text, object_hook=without_spend)
     answer.pop("snapshot", None)
     return in_one_order(answer)
@@ -78,37 +80,41 @@ def without_spend(part: dict[str, Any]) -> dict[str, Any]:
 def in_one_order(value: Any) -> Any:
     """Return lists sorted: rows with equal figures may be ordered by their names."""
     if isinstance(value, dict):
-        return {name: in_one_order(part) for name, part in value.items()}
+        return {name: in_one_order(member) for name, member in value.items()}
     return sorted(map(json.dumps, value)) if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("group", ["source", "channel", "campaign", "first_source", "path", "day"])
 def test_reports(two: tuple[Api, Api, list[str]], group: str) -> None:
-    listed, own, _ = two
-    asked = {"group_by[]": group, "measures[]": ["credited_revenue", "credited_events"],
+    listed_api, own_api, _ = two
+    parameters = {"group_by[]": group, "measures[]": ["credited_revenue", "credited_events"],
              "attribution_models[]": PLAIN_MODELS, "limit": 1000}  # fmt: skip
     if group in ("first_source", "path"):
-        asked |= {"measures[]": ["revenue", "events"], "attribution_models[]": ["last_touch"]}
-    assert told(own, "/reports", own=True, **asked) == told(listed, "/reports", own=False, **asked)
+        parameters |= {"measures[]": ["revenue", "events"], "attribution_models[]": ["last_touch"]}
+    assert told(own_api, "/reports", own=True, **parameters) == told(
+        listed_api, "/reports", own=False, **parameters
+    )
 
 
 def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
     """Filters, models of paid touches, and lists of credit."""
-    listed, own, names = two
+    listed_api, own_api, names = two
     for source, name in zip(names, OWN, strict=False):
         for model in ("linear_paid", "last_platform_touch", "first_platform_touch", "last_touch"):
-            asked = {"attribution_model": model, "attribution_window": 30}
+            parameters = {"attribution_model": model, "attribution_window": 30}
             fields = {"fields[]": ["amount", "source"], "per_page": 1000}
             rows = [
                 sorted(
                     (row["event_time_utc"], row["amount"])
-                    for row in api.rows(**asked, **fields, **{"sources[]": word})
+                    for row in api.rows(**parameters, **fields, **{"sources[]": word})
                 )
-                for api, word in ((listed, source), (own, name))
+                for api, word in ((listed_api, source), (own_api, name))
             ]
             assert rows[0] == rows[1]
         only = {"only[]": f"source:{source}"}, {"only[]": f"source:{name}"}
-        assert told(own, "/reports", own=True, **only[1]) == told(listed, "/reports", own=False, **only[0])
+        assert told(own_api, "/reports", own=True, **only[1]) == told(
+            listed_api, "/reports", own=False, **only[0]
+        )
     several = [
         {
             row["source"]
@@ -117,16 +123,16 @@ def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
                 "attribution_window": 0, "per_page": 1000,
             })
         }
-        for api, words in ((listed, names[:12]), (own, OWN[:12]))
+        for api, words in ((listed_api, names[:12]), (own_api, OWN[:12]))
     ]  # fmt: skip
     assert several[1] == {OWN[names.index(source)] for source in several[0]}
     assert len(several[1]) > 6
 
 
 def test_paths_and_credits(two: tuple[Api, Api, list[str]]) -> None:
-    listed, own, _ = two
+    listed_api, own_api, _ = two
     for path in ("/reports/paths", "/reports/cohorts"):
-        assert told(own, path, own=True) == told(listed, path, own=False)
+        assert told(own_api, path, own=True) == told(listed_api, path, own=False)
 
 
 def test_spend(api: Api, stage: Stage) -> None:
@@ -177,9 +183,9 @@ def test_paths_fit_a_number(count: int, steps: int) -> None:
     assert names.most_steps >= steps
     assert names.values**names.most_steps * (MOST_MORE + 1) <= 1 << 63
     dice = Random(count)
-    known = [*SOURCES, *(f"n{number}_ads" for number in NUMBERS[:count])]
+    sources = [*SOURCES, *(f"n{number}_ads" for number in NUMBERS[:count])]
     for _ in range(50):
-        walked = tuple(dice.choices(known, k=dice.randint(1, names.most_steps)))
+        walked = tuple(dice.choices(sources, k=dice.randint(1, names.most_steps)))
         more = dice.randint(0, MOST_MORE) if len(walked) == names.most_steps else 0
         path = TouchPath(walked, more)
         key = names.key(path)

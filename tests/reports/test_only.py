@@ -23,8 +23,8 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
 
 
 def totals(api: Api, *only: str, **parameters: Any) -> list[float]:
-    asked = {**MONEY, "group_by[]": "none", "only[]": list(only), **parameters}
-    return list(report(api, **asked)["totals"].values())
+    query_parameters = {**MONEY, "group_by[]": "none", "only[]": list(only), **parameters}
+    return list(report(api, **query_parameters)["totals"].values())
 
 
 def sell(stage: Stage) -> dict[str, int]:
@@ -96,13 +96,13 @@ def test_a_step_is_compared_with_what_its_row_is(api: Api, stage: Stage) -> None
     contact_id = stage.contact()
     for days, amount in ((0, 10), (1, 5), (-2, 4), (-1, 2)):
         stage.event(contact_id, amount=Decimal(amount), event_time=NOON + days * DAY)
-    asked = {
+    parameters = {
         "measures[]": "revenue", "compare": "previous_period",
         "start_date": f"{NOON:%Y-%m-%d} 00:00:00", "end_date": f"{NOON + DAY:%Y-%m-%d} 23:59:59",
     }  # fmt: skip
-    _, second = report(api, **asked, **{"group_by[]": "day"})["rows"]
+    _, second = report(api, **parameters, **{"group_by[]": "day"})["rows"]
     assert second == [f"{NOON + DAY:%Y-%m-%d}", 5, 2, 1.5]
-    alone = report(api, **asked, **{"only[]": f"day:{second[0]}"})
+    alone = report(api, **parameters, **{"only[]": f"day:{second[0]}"})
     assert list(alone["totals"].values()) == second[1:]
 
 
@@ -133,15 +133,15 @@ def test_what_is_refused(api: Api, only: str) -> None:
 
 
 def test_too_many_days(api: Api) -> None:
-    asked = {"start_date": "1990-01-01 00:00:00", "end_date": "2026-01-01 00:00:00"}
-    response = api.get("/reports", params={**asked, "only[]": "day:2026-01-01"})
+    parameters = {"start_date": "1990-01-01 00:00:00", "end_date": "2026-01-01 00:00:00"}
+    response = api.get("/reports", params={**parameters, "only[]": "day:2026-01-01"})
     assert response.status_code == 422
     assert list(response.json()["errors"]) == ["only"]
 
 
 def test_paths_take_keys_of_events(api: Api, stage: Stage) -> None:
     sell(stage)
-    told = api.get("/reports/paths", params={**RANGE, "only[]": ["customer:new", "country:DE"]})
-    assert told.json()["totals"]["revenue"] == 100
+    response = api.get("/reports/paths", params={**RANGE, "only[]": ["customer:new", "country:DE"]})
+    assert response.json()["totals"]["revenue"] == 100
     refused = api.get("/reports/paths", params={**RANGE, "only[]": "channel:paid"})
     assert list(refused.json()["errors"]) == ["only"]

@@ -33,8 +33,8 @@ def test_it_works(court: Court) -> None:
         dice = Random(seed)
         for group in GROUPS:
             question = some_question(dice)
-            others = [other for other in question["group_by"] if other != group]
-            question["group_by"] = [group, *others[:1]] if dice.random() < 0.3 else [group]
+            other_groups = [group_name for group_name in question["group_by"] if group_name != group]
+            question["group_by"] = [group, *other_groups[:1]] if dice.random() < 0.3 else [group]
             if read_question(question).refusal() is None:  # not every group has visits
                 check_rows(world, question, dice)
 
@@ -45,14 +45,14 @@ def check_rows(world: World, question: dict[str, Any], dice: Random) -> None:
     question = fitting(question)
     report = ask(world, question)
     for row in dice.sample(report["rows"], min(MOST_ROWS, len(report["rows"]))):
-        kept = [
-            each for each in question.get("only", ()) if each.partition(":")[0] not in question["group_by"]
+        other_keys = [
+            key for key in question.get("only", ()) if key.partition(":")[0] not in question["group_by"]
         ]
         only = [f"{name}:{key or ''}" for name, key in zip(question["group_by"], row["keys"])]  # noqa: B905
-        alone = ask(world, {**question, "group_by": [], "only": kept + only})
+        alone = ask(world, {**question, "group_by": [], "only": other_keys + only})
         # A time bucket may have no counterpart; the report of it alone is compared with zeros.
-        wanted = figures(row)
-        assert figures(alone["total"])[: len(wanted)] == wanted, (question, only)
+        row_figures = figures(row)
+        assert figures(alone["total"])[: len(row_figures)] == row_figures, (question, only)
 
 
 def fitting(question: dict[str, Any]) -> dict[str, Any]:

@@ -35,5 +35,5 @@ def test_each_value_is_there_once(values: list[int]) -> None:
 
 @given(PAIRS)
 def test_a_row_is_first_if_it_differs_from_the_one_before(pairs: list[tuple[int, int]]) -> None:
-    right = [at for at, pair in enumerate(pairs) if at == 0 or pair != pairs[at - 1]]
+    right = [index for index, pair in enumerate(pairs) if index == 0 or pair != pairs[index - 1]]
     assert firsts(*columns(pairs)).tolist() == right

@@ -57,8 +57,8 @@ def compare(space: Stage, database_url: str, tmp_path: Path, capsys: pytest.Capt
         file.write_text(content)
         where = ("order", "compare", "--space", str(space.space_id), str(file))
         assert main([*where, *options, "--json"]) == status
-        told = capsys.readouterr()
-        return json.loads(told.out, parse_float=Decimal) if status == 0 else told.err
+        output = capsys.readouterr()
+        return json.loads(output.out, parse_float=Decimal) if status == 0 else output.err
 
     return run
 
@@ -147,12 +147,12 @@ def test_the_steps_of_any_list_add_up(
     """Compared with sets and sums: at most one order for each number, some without an id."""
     sales = [
         Sale(
-            str(number) if kind == "order" and named else None, None, kind == "refund", kind == "upsell",
+            str(number) if kind == "order" and has_id else None, None, kind == "refund", kind == "upsell",
             -amount if kind == "refund" else amount,
         )
-        for number, (kind, amount, named) in enumerate(drawn)
+        for number, (kind, amount, has_id) in enumerate(drawn)
     ]  # fmt: skip
-    steps, same, differences = compare_lists(listed, sales, elsewhere)
+    steps, equal_count, differences = compare_lists(listed, sales, elsewhere)
     orders = [sale for sale in sales if not (sale.is_refund or sale.is_upsell)]
     changes = dict(steps)
     assert len(listed) + sum(change.conversions for change in changes.values()) == len(orders)
@@ -161,11 +161,11 @@ def test_the_steps_of_any_list_add_up(
 
     ours = {sale.order_id: sale.amount for sale in orders if sale.order_id}
     first = {order.order_id.removeprefix("#"): order for order in reversed(listed)}
-    assert same == sum(ours.get(key) == order.amount for key, order in first.items())
+    assert equal_count == sum(ours.get(key) == order.amount for key, order in first.items())
     assert changes[OrderStep.REPEATED].conversions == len(first) - len(listed)
     assert changes[OrderStep.NOT_LISTED].conversions == len(ours.keys() - first.keys())
     missing = first.keys() - ours.keys()
-    other = {key.removeprefix("#") for key in elsewhere}
-    assert changes[OrderStep.OTHER_DAYS].conversions == -len(missing & other)
-    assert changes[OrderStep.NOT_HERE].conversions == -len(missing - other)
-    assert len(differences) == len(listed) - same + len(ours.keys() - first.keys())
+    other_day_ids = {key.removeprefix("#") for key in elsewhere}
+    assert changes[OrderStep.OTHER_DAYS].conversions == -len(missing & other_day_ids)
+    assert changes[OrderStep.NOT_HERE].conversions == -len(missing - other_day_ids)
+    assert len(differences) == len(listed) - equal_count + len(ours.keys() - first.keys())

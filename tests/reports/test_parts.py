@@ -28,7 +28,7 @@ def test_a_part_has_its_own_touches() -> None:
         Column.EVENT_IDS: [1, 2, 3, 4], Column.STARTS: [0, 0, 4, 6], Column.LENGTHS: [3, 4, 2, 0],
         Column.SOURCES: [11, 12, 13, 14, 15, 16],
     }  # fmt: skip
-    columns = {name: np.array(of) for name, of in values.items()}
+    columns = {name: np.array(numbers) for name, numbers in values.items()}
     firsts = np.array([True, False, True, True])
     first, second = PathData(columns, ("purchase",), 4, 6, firsts).parts(2)
     assert (first.events, first.touches, second.events, second.touches) == (2, 4, 2, 2)
@@ -45,4 +45,4 @@ def test_more_parts_than_events_are_empty() -> None:
         Column.SOURCES: np.array([1, 2]),
     }  # fmt: skip
     parts = PathData(columns, ("purchase",), 1, 2).parts(3)
-    assert [(part.events, part.touches) for part in parts] == [(0, 0), (0, 0), (1, 2)]
+    assert [(path_data.events, path_data.touches) for path_data in parts] == [(0, 0), (0, 0), (1, 2)]

@@ -37,8 +37,8 @@ def paths(api: Api, **params: Any) -> dict[str, Any]:
 def way(stage: Stage, *sources: str, amount: object = None, **columns: Any) -> int:
     """Store a contact who came through these sources, one a day, and an event right after the last."""
     contact_id = stage.contact()
-    for at, source in enumerate(reversed(sources)):
-        stage.touchpoint(contact_id, source, occurred_at=NOON - at * DAY)
+    for days_before, source in enumerate(reversed(sources)):
+        stage.touchpoint(contact_id, source, occurred_at=NOON - days_before * DAY)
     value = None if amount is None else Decimal(str(amount))
     stage.event(contact_id, amount=value, **columns)
     return contact_id
@@ -49,61 +49,61 @@ def test_it_works(api: Api, stage: Stage) -> None:
     way(stage, "google_ads", "email", amount="20.5")
     way(stage, "direct", amount=-3)
     way(stage, amount=1000)
-    told = paths(api)
+    answer = paths(api)
     figures = ["events", "conversions", "revenue", "days_to_conversion"]
-    assert told["columns"] == ["path", "more", *figures]
-    assert told["rows"] == [
+    assert answer["columns"] == ["path", "more", *figures]
+    assert answer["rows"] == [
         [["google_ads", "email"], 0, 2, 2, 120.5, 1.5], [["direct"], 0, 1, 0, -3, None],
     ]  # fmt: skip
-    assert told["left_out"] == 0
-    assert told["totals"] == {"events": 3, "conversions": 2, "revenue": 117.5, "days_to_conversion": 1.5}
-    assert told["touches"] == {
+    assert answer["left_out"] == 0
+    assert answer["totals"] == {"events": 3, "conversions": 2, "revenue": 117.5, "days_to_conversion": 1.5}
+    assert answer["touches"] == {
         "columns": ["touches", *figures],
         "rows": [
             ["1", 1, 0, -3, None], ["2", 1, 1, 20.5, 1], ["3", 1, 1, 100, 2],
             *([name, 0, 0, 0, None] for name in ("4", "5", "6-10", "11-20", "21+")),
         ],
     }  # fmt: skip
-    assert told["days"]["columns"] == ["days", *figures]
-    assert told["days"]["rows"][:3] == [
+    assert answer["days"]["columns"] == ["days", *figures]
+    assert answer["days"]["rows"][:3] == [
         ["0", 1, 0, -3, None], ["1", 1, 1, 20.5, 1], ["2-3", 1, 1, 100, 2],
     ]  # fmt: skip
-    assert told["first_and_last"] == {
+    assert answer["first_and_last"] == {
         "columns": ["first", "last", *figures],
         "rows": [["google_ads", "email", 2, 2, 120.5, 1.5], ["direct", "direct", 1, 0, -3, None]],
     }
-    assert told["event_names"] == {"purchase": 3}
-    assert told["period"] == RANGE
-    assert told["first_event"] == told["last_event"] == f"{NOON:%Y-%m-%d %H:%M:%S}"
-    assert (told["timezone"], told["currency"]) == ("UTC", "USD")
-    assert (told["group_by"], told["attribution_window"]) == ("source", 30)
+    assert answer["event_names"] == {"purchase": 3}
+    assert answer["period"] == RANGE
+    assert answer["first_event"] == answer["last_event"] == f"{NOON:%Y-%m-%d %H:%M:%S}"
+    assert (answer["timezone"], answer["currency"]) == ("UTC", "USD")
+    assert (answer["group_by"], answer["attribution_window"]) == ("source", 30)
 
 
 def test_of_nothing(api: Api, stage: Stage) -> None:
     for _ in range(2):
-        told = paths(api)
-        assert (told["rows"], told["left_out"], told["first_and_last"]["rows"]) == ([], 0, [])
-        assert told["totals"] == {
+        answer = paths(api)
+        assert (answer["rows"], answer["left_out"], answer["first_and_last"]["rows"]) == ([], 0, [])
+        assert answer["totals"] == {
             "events": 0, "conversions": 0, "revenue": 0, "days_to_conversion": None,
         }  # fmt: skip
-        assert {figure for _, *row in told["days"]["rows"] for figure in row} == {0, None}
+        assert {figure for _, *row in answer["days"]["rows"] for figure in row} == {0, None}
         way(stage, amount=5)
 
 
 def test_channels(api: Api, stage: Stage) -> None:
     """Consecutive sources of one channel are one step; the ends stay sources."""
     way(stage, "google_ads", "facebook_ads", "substack", "email", "tiktok_ads")
-    told = paths(api, group_by="channel")
-    assert [row[0] for row in told["rows"]] == [["paid", "email", "paid"]]
-    assert [row[:2] for row in told["first_and_last"]["rows"]] == [["google_ads", "tiktok_ads"]]
+    answer = paths(api, group_by="channel")
+    assert [row[0] for row in answer["rows"]] == [["paid", "email", "paid"]]
+    assert [row[:2] for row in answer["first_and_last"]["rows"]] == [["google_ads", "tiktok_ads"]]
 
 
 def test_a_long_path_is_cut_off(api: Api, stage: Stage) -> None:
     way(stage, *(["email", "direct"] * 7), "direct")
-    told = paths(api, attribution_window=0)
-    assert told["rows"] == [[["email", "direct"] * 5, 4, 1, 1, 0, 14]]
-    assert told["touches"]["rows"][6][:2] == ["11-20", 1]
-    assert told["days"]["rows"][4][:2] == ["8-14", 1]
+    answer = paths(api, attribution_window=0)
+    assert answer["rows"] == [[["email", "direct"] * 5, 4, 1, 1, 0, 14]]
+    assert answer["touches"]["rows"][6][:2] == ["11-20", 1]
+    assert answer["days"]["rows"][4][:2] == ["8-14", 1]
 
 
 def test_the_window_cuts_a_path(api: Api, stage: Stage) -> None:
@@ -136,9 +136,9 @@ def test_companies_and_filters(api: Api, stage: Stage) -> None:
 def test_the_limit_says_what_is_left_out(api: Api, stage: Stage) -> None:
     for source in ("sms", "email", "direct", "direct"):
         way(stage, source)
-    told = paths(api, limit=2)
-    assert [row[0] for row in told["rows"]] == [["direct"], ["email"]]
-    assert (told["left_out"], told["totals"]["events"]) == (1, 4)
+    answer = paths(api, limit=2)
+    assert [row[0] for row in answer["rows"]] == [["direct"], ["email"]]
+    assert (answer["left_out"], answer["totals"]["events"]) == (1, 4)
 
 
 def test_csv(api: Api, stage: Stage) -> None:
@@ -162,8 +162,8 @@ def test_csv(api: Api, stage: Stage) -> None:
 def test_what_breaks_a_rule_is_named(api: Api, params: dict[str, Any]) -> None:
     response = api.get("/reports/paths", params={**RANGE, **params})
     assert response.status_code == 422
-    named = {name.removesuffix("[]") for name in params}
-    assert set(response.json()["errors"]) & (named | {"end_date"})
+    field_names = {name.removesuffix("[]") for name in params}
+    assert set(response.json()["errors"]) & (field_names | {"end_date"})
 
 
 def test_another_space_is_not_counted(api: Api, connection: psycopg.Connection) -> None:
@@ -223,9 +223,9 @@ def test_words_that_are_no_path(text: str) -> None:
 
 
 def plain_path(touches: list[str], group: Group) -> TouchPath:
-    named = [channel_of(source) if group is Group.CHANNEL_PATH else source for source in touches]
+    names = [channel_of(source) if group is Group.CHANNEL_PATH else source for source in touches]
     steps = [
-        step for step, before in zip(named, [None, *named], strict=False) if step != before
+        step for step, before in zip(names, [None, *names], strict=False) if step != before
     ]  # fmt: skip
     more = min(MOST_MORE, max(0, len(steps) - MOST_STEPS))
     return TouchPath(tuple(steps[:MOST_STEPS]), more)

@@ -28,15 +28,15 @@ def test_it_works() -> None:
         Column.EVENT_IDS: [7], Column.NAMES: [0], Column.SECONDS: [100], Column.AMOUNTS: [50_000],
         Column.STARTS: [0], Column.LENGTHS: [2], Column.SOURCES: [1, 2],
     }  # fmt: skip
-    paths = PathData({name: np.array(of) for name, of in values.items()}, ("purchase",), 1, 2)
+    paths = PathData({name: np.array(numbers) for name, numbers in values.items()}, ("purchase",), 1, 2)
     gc.disable()
     try:
         scope = ReportScope(query, range(200), EventConditions(query.filters))
         events = ChosenEvents.of(scope, paths)
         sums = add_up_events(Plan(query, scope, ()), events)
-        gone = weakref.ref(events)
+        reference = weakref.ref(events)
         del events
-        assert gone() is None
+        assert reference() is None
     finally:
         gc.enable()
     assert sums.names == {"purchase": 1}

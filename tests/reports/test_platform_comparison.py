@@ -117,7 +117,7 @@ def test_csv(api: Api) -> None:
     lines = list(csv.reader(io.StringIO(response.text)))
     assert lines[0] == ["line", "conversions", "revenue"]
     assert [line[0] for line in lines[1:]] == ["reported", *StepReason, "credited"]
-    assert [sum(Decimal(line[place]) for line in lines[1:-1]) for place in (1, 2)] == [3, 156]
+    assert [sum(Decimal(line[column]) for line in lines[1:-1]) for column in (1, 2)] == [3, 156]
 
 
 def test_orders_the_platform_was_not_sent(api: Api, space: Stage) -> None:
@@ -126,10 +126,10 @@ def test_orders_the_platform_was_not_sent(api: Api, space: Stage) -> None:
     ).fetchall()
     (ten, twenty, thirty, fifty, hundred) = (event_id for (event_id,) in orders)
     first, second = space.destination(platform="meta"), space.destination(platform="meta")
-    other = space.destination(platform="tiktok")
+    tiktok = space.destination(platform="tiktok")
     for destination, event_id, status in (
         (first, ten, "failed"), (second, ten, "delivered"), (first, twenty, "skipped"),
-        (other, thirty, "delivered"), (first, fifty, "failed"), (first, hundred, "delivered"),
+        (tiktok, thirty, "delivered"), (first, fifty, "failed"), (first, hundred, "delivered"),
     ):  # fmt: skip
         space.forwarded(destination, event_id, status=status)
     assert compare(api, platform="meta")["deliveries"] == {
@@ -173,25 +173,25 @@ def test_steps_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
             "start_date", "end_date", "attribution_model", "attribution_window", "date_basis", "currency",
         )}  # fmt: skip
         params["event_names"] = ["purchase"]
-        asked = {**params, "platform": platform, "click_window": window}
-        answer = compare(api, **asked)
+        comparison_params = {**params, "platform": platform, "click_window": window}
+        answer = compare(api, **comparison_params)
         check_sums(answer)
         report = {**params, "only": f"platform:{platform}", "group_by": "none"}
         assert pair(answer["credited"]) == figures(api, report, "credited_conversions", "credited_revenue"), (
             number,
-            asked,
+            comparison_params,
         )
-        whole = {**report, "attribution_model": "linear"}
-        net = figures(api, whole, "conversions", "revenue")
+        linear_params = {**report, "attribution_model": "linear"}
+        net = figures(api, linear_params, "conversions", "revenue")
         expected = {
             StepReason.OTHER_SOURCES: less(pair(answer["credited"]), net),
-            StepReason.REFUNDS: less(net, figures(api, whole, "conversions", "gross_revenue")),
+            StepReason.REFUNDS: less(net, figures(api, linear_params, "conversions", "gross_revenue")),
         }
         assert {name: steps_of(answer)[name] for name in expected} == expected
         if in_euros and params["currency"] == "EUR":
             source_id = stage.source_id(SOURCES[platform])
             plain = count_plainly(world, params, source_id, window)
-            assert pair(answer["counted_like_platform"]) == plain, (number, asked)
+            assert pair(answer["counted_like_platform"]) == plain, (number, comparison_params)
 
 
 def make_world(dice: Random, stage: Stage, api: Api, currencies: tuple[str, ...]) -> World:

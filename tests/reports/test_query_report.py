@@ -32,12 +32,12 @@ def local(day: int, hour: int = 0, month: int = 5, year: int = 2026) -> datetime
 
 
 def test_it_works(database_url: str, stage: Stage) -> None:
-    someone, other = stage.contact(), stage.contact()
+    someone, other_id = stage.contact(), stage.contact()
     stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2))
     stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
     stage.touchpoint(someone, "google_ads")
     stage.event(someone, amount=Decimal(100))
-    stage.event(other, amount=Decimal("20.5"))
+    stage.event(other_id, amount=Decimal("20.5"))
     report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     assert by_key(report) == {
         "google_ads": figures(1, 100, Fraction(2, 3), "66.67", 1, 100),
@@ -91,14 +91,14 @@ def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
 
 def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> None:
     for day in range(1, 6):
-        at = datetime(2026, 5, day, 12, tzinfo=UTC)
-        stage.event(stage.contact(), amount=Decimal(day), event_time=at)
-    asked = {"measures": (Measure.REVENUE,), "group_by": (Group.DAY,), "limit": 2}
-    report = ask(database_url, stage.space_id, **asked)
+        event_time = datetime(2026, 5, day, 12, tzinfo=UTC)
+        stage.event(stage.contact(), amount=Decimal(day), event_time=event_time)
+    query_fields = {"measures": (Measure.REVENUE,), "group_by": (Group.DAY,), "limit": 2}
+    report = ask(database_url, stage.space_id, **query_fields)
     assert list(by_key(report)) == ["2026-05-05", "2026-05-04"]
     assert report.left_out == 3
     assert report.total.figures == {_REVENUE: Decimal(15)}
-    report = ask(database_url, stage.space_id, **asked, order_by=Group.DAY, descending=False)
+    report = ask(database_url, stage.space_id, **query_fields, order_by=Group.DAY, descending=False)
     assert list(by_key(report)) == ["2026-05-01", "2026-05-02"]
 
 
@@ -157,8 +157,8 @@ def test_filters_keep_touches_after_weighting(database_url: str, stage: Stage) -
 def test_the_period_before(database_url: str, stage: Stage) -> None:
     someone = stage.contact()
     for day, amount in ((3, 10), (10, 30), (11, 5)):
-        at = datetime(2026, 5, day, 12, tzinfo=UTC)
-        stage.event(someone, amount=Decimal(amount), event_time=at)
+        event_time = datetime(2026, 5, day, 12, tzinfo=UTC)
+        stage.event(someone, amount=Decimal(amount), event_time=event_time)
     report = ask(
         database_url, stage.space_id, start=local(8), end=local(15) - timedelta(seconds=1),
         measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Comparison.PREVIOUS_PERIOD,
@@ -177,8 +177,8 @@ def test_the_period_before(database_url: str, stage: Stage) -> None:
 
 def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
     for year, month, day in ((2028, 2, 29), (2028, 3, 1), (2027, 3, 1)):
-        at = datetime(year, month, day, 12, tzinfo=UTC)
-        stage.event(stage.contact(), amount=Decimal(day), event_time=at)
+        event_time = datetime(year, month, day, 12, tzinfo=UTC)
+        stage.event(stage.contact(), amount=Decimal(day), event_time=event_time)
     report = ask(
         database_url, stage.space_id, start=local(1, year=2028, month=2),
         end=local(31, year=2028, month=3), measures=(Measure.EVENTS,), group_by=(Group.DAY,),

@@ -45,12 +45,12 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     since = {"since": start.snapshot, "until": end.snapshot}
     answer = get(book.api, "/reports/spend/changes", {**book.asked, **since})
     question = question_of(book.asked)
-    both = [make_cost_report(each.spending, question) for each in (start, end)]
-    listed = {
-        key for report in both for key, row in report.rows.items()
+    reports = [make_cost_report(moment.spending, question) for moment in (start, end)]
+    listed_keys = {
+        key for report in reports for key, row in report.rows.items()
         if row["credited_conversions"] or row["credited_revenue"] or row["new_customers"]
     }  # fmt: skip
-    before, after = (make_cost_report(m.spending, question, listed) for m in (start, end))
+    before, after = (make_cost_report(m.spending, question, listed_keys) for m in (start, end))
     if "rows" not in answer:
         yield f"refused: {answer}"
         return
@@ -67,9 +67,9 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
         rows = [(*key, figures) for key, figures in ledger.items()]
         spending = replace(end.spending, ledger=rows, money=by_money)
         parts = right.setdefault(cause, {})
-        for key, figures in spent_by_key(spending, question, listed).items():
-            known = parts.get(key, [Fraction(0)] * len(OF_LEDGER))
-            parts[key] = [a + sign * b for a, b in zip(known, figures, strict=True)]
+        for key, figures in spent_by_key(spending, question, listed_keys).items():
+            sums = parts.get(key, [Fraction(0)] * len(OF_LEDGER))
+            parts[key] = [a + sign * b for a, b in zip(sums, figures, strict=True)]
 
     for cause, old, new in (move for moves in book.moves[first:last] for move in moves):
         add(cause, new, 1, money)
@@ -87,15 +87,15 @@ def _wrong_causes(answer: dict[str, Any], right: dict[str, dict[Key, list[Fracti
     for cause in (*BY_CAUSE, "rates"):
         by_key = right.get(cause, {})
         sums = {key: figures for key, figures in by_key.items() if key is not None}
-        whole = [sum(each, Fraction(0)) for each in zip(*by_key.values(), strict=True)]
-        pairs = [("totals", answer["totals"], whole)]
+        totals = [sum(column, Fraction(0)) for column in zip(*by_key.values(), strict=True)]
+        pairs = [("totals", answer["totals"], totals)]
         pairs += [(f"{key}", rows[key], sums.get(key)) for key in rows]
         pairs += [("unmatched", answer["unmatched"], by_key.get(None))] if rows else []
         for where, change, figures in pairs:
-            told = change["causes"].get(cause, {})
+            cause_figures = change["causes"].get(cause, {})
             for name, figure in zip(OF_LEDGER, figures or [0] * len(OF_LEDGER), strict=False):
-                if (told.get(name) or 0) != float(figure):
-                    yield f"{where} {cause} {name}: {told.get(name)} is not {float(figure)}"
+                if (cause_figures.get(name) or 0) != float(figure):
+                    yield f"{where} {cause} {name}: {cause_figures.get(name)} is not {float(figure)}"
 
 
 def _unlike(answer: dict[str, Any], before: CostReport, after: CostReport) -> Iterator[str]:
@@ -123,15 +123,15 @@ def _wrong_sides(change: dict[str, Any], *sides: Figures) -> Iterator[str]:
     """Yield the figures that differ at either moment."""
     for side, figures in zip(("before", "after"), sides, strict=True):
         for figure in FIGURES:
-            told, right = change[side][figure], _written(figure, figures)
-            if told != right:
-                yield f"{side} {figure}: {told} is not {right}"
+            answer_value, right = change[side][figure], _written(figure, figures)
+            if answer_value != right:
+                yield f"{side} {figure}: {answer_value} is not {right}"
 
 
 def _unexplained(change: dict[str, Any]) -> Iterator[str]:
     """Yield the differences that are not the sum of their causes, allowing for the rounding of each cause."""
     for figure in SUMS:
-        parts = sum(Decimal(str(each[figure] or 0)) for each in change["causes"].values())
+        parts = sum(Decimal(str(effect[figure] or 0)) for effect in change["causes"].values())
         difference = Decimal(str(change["difference"][figure] or 0))
         if abs(parts - difference) > Decimal("0.00005") * len(change["causes"]):
             yield f"{figure}: {difference} is not {parts}"
@@ -154,14 +154,14 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
     some_sales(dice, stage, world.zone, currencies)
     for kind in ("campaign", "adset", "ad"):
         stage.ad(kind, "1", "Spring")
-    asked = {
+    parameters = {
         "start_date": f"{FIRST_DAY} 00:00:00", "end_date": f"{LAST_DAY} 23:59:59",
         "group_by": dice.choice(GROUPS), "limit": 1000, "attribution_model": dice.choice(MODELS),
         "date_basis": dice.choice(("conversion", "conversion", "touch")), "compare": "none",
         "attribution_window": dice.choice((7, 30, 0)),
         **dice.choice(({}, {}, {"only": ["source:google_ads"]}, {"only": ["campaign:1"]})),
     }  # fmt: skip
-    book = Book(api, world, Pipeline(stage.connection, stage.space_id), dice, asked)
+    book = Book(api, world, Pipeline(stage.connection, stage.space_id), dice, parameters)
     if len(currencies) > 1 and dice.random() < 0.7:
         book.put_rates(some_rates(dice, -40))
     faults = book.look()
@@ -170,7 +170,7 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
         faults += book.look()
     for _ in range(4):
         first, last = sorted(dice.sample(range(len(book.moments)), 2))
-        faults += [f"{first}-{last}: {each}" for each in faults_between(book, first, last)]
+        faults += [f"{first}-{last}: {fault}" for fault in faults_between(book, first, last)]
     return faults
 
 

@@ -99,9 +99,9 @@ def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
     assert moved(changes(api, first)["totals"], "spend") == {
         "spend_deletions": (-25,), "spend_imports": (30,),
     }  # fmt: skip
-    gone = changes(api, first, until=second)
-    assert moved(gone["totals"], "spend") == {"spend_deletions": (-25,)}
-    assert not gone["causes"]["spend_deletions"]["largest_rows"][0]["is_stored"]
+    deletion = changes(api, first, until=second)
+    assert moved(deletion["totals"], "spend") == {"spend_deletions": (-25,)}
+    assert not deletion["causes"]["spend_deletions"]["largest_rows"][0]["is_stored"]
 
 
 @pytest.mark.usefixtures("shop")

@@ -30,8 +30,8 @@ def report(api: Api, status: int = 200, **params: Any) -> Any:
 
 def by_key(answer: Any) -> dict[Any, dict[str, Any]]:
     """Return the rows by key, each a dict of its columns."""
-    named = (dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"])
-    return {row[answer["columns"][0]]: row for row in named}
+    rows = (dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"])
+    return {row[answer["columns"][0]]: row for row in rows}
 
 
 @pytest.fixture
@@ -88,11 +88,11 @@ def test_it_works(api: Api) -> None:
 @pytest.mark.usefixtures("space", "rates")
 @pytest.mark.parametrize("group", ["none", "platform", "source", "campaign", "country"])
 def test_a_comparison_is_the_reports_of_both_times(api: Api, group: str) -> None:
-    both = report(api, group_by=group, **BEFORE)
-    now, then = (report(api, group_by=group, **span) for span in (MAY, APRIL))
-    for part in ("totals", "with_spend", "unmatched"):
-        check(both[part], now[part], then[part])
-    compared, rows, before = by_key(both), by_key(now), by_key(then)
+    comparison = report(api, group_by=group, **BEFORE)
+    now, previous_report = (report(api, group_by=group, **span) for span in (MAY, APRIL))
+    for name in ("totals", "with_spend", "unmatched"):
+        check(comparison[name], now[name], previous_report[name])
+    compared, rows, before = by_key(comparison), by_key(now), by_key(previous_report)
     assert list(compared) == list(rows)
     for key, row in rows.items() if group != "none" else ():
         check(compared[key], row, before.get(key))
@@ -106,9 +106,9 @@ def check(both: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None
         change = None
         if now[name] is not None and before:
             change = rounded((Fraction(now[name]) - Fraction(before)) / abs(Fraction(before)))
-        got = both[f"{name}_change"]
+        reported_change = both[f"{name}_change"]
         # Figures are rounded to four decimals; changes are computed from exact figures.
-        assert got == change or abs(got - change) < Decimal("0.001"), name
+        assert reported_change == change or abs(reported_change - change) < Decimal("0.001"), name
 
 
 @pytest.mark.usefixtures("space", "rates")
@@ -137,5 +137,5 @@ def test_each_time_names_what_it_leaves_out(api: Api) -> None:
     answer = report(api, **BEFORE)
     assert [answer[name] for name in ("left_out_money", "compared_left_out_money")] == [[], []]
     assert answer["left_out_spend"] == []
-    assert [each["currency"] for each in answer["compared_left_out_spend"]] == ["USD"]
+    assert [entry["currency"] for entry in answer["compared_left_out_spend"]] == ["USD"]
     assert report(api)["compared_left_out_spend"] is None

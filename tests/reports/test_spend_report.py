@@ -39,7 +39,7 @@ def report(api: Api, status: int = 200, **params: Any) -> Any:
 
 def rows(answer: Any, *names: str) -> list[tuple[Any, ...]]:
     places = [answer["columns"].index(name) for name in names]
-    return [tuple(row[place] for place in places) for row in answer["rows"]]
+    return [tuple(row[index] for index in places) for row in answer["rows"]]
 
 
 @pytest.fixture
@@ -102,16 +102,18 @@ def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model
         space.touchpoint(contact_id, source, occurred_at=f"2026-05-13 {hour}:00:00+00")
     space.event(contact_id, amount=60, event_time="2026-05-13 12:00:00+00")
     put(api, spent(12, "google", 20), spent(12, "meta", 10), spent(12, "tiktok", 5))
-    asked = {"attribution_model": model, "attribution_window": 30}
+    parameters = {"attribution_model": model, "attribution_window": 30}
     shared = int(model != "last_touch")
-    listed = dict(rows(report(api, **asked), "platform", "new_customers"))
-    assert (listed["google"], listed["meta"]) == (1 + shared, 1)
-    tops = [report(api, **asked, group_by=group) for group in ("platform", "source", "month", "none")]
+    new_customers = dict(rows(report(api, **parameters), "platform", "new_customers"))
+    assert (new_customers["google"], new_customers["meta"]) == (1 + shared, 1)
+    tops = [report(api, **parameters, group_by=group) for group in ("platform", "source", "month", "none")]
     for answer in tops:
         assert (answer["with_spend"]["new_customers"], answer["with_spend"]["cac"]) == (2, 17.5)
         assert (answer["totals"]["new_customers"], answer["totals"]["cac"]) == (3, 17.5)
     assert rows(tops[2], "new_customers", "cac") == [(3, 17.5)]
-    (narrowed,) = rows(report(api, **asked, group_by="month", only="platform:google"), "new_customers", "cac")
+    (narrowed,) = rows(
+        report(api, **parameters, group_by="month", only="platform:google"), "new_customers", "cac"
+    )
     assert narrowed == (1 + shared, Decimal(20) / (1 + shared))
 
 

@@ -121,9 +121,9 @@ def test_it_works(database_url: str, space_id: int) -> None:
 
 @pytest.mark.parametrize("model", WITHOUT_TRAINING)
 def test_totals_are_equal_under_every_grouping(database_url: str, space_id: int, model: str) -> None:
-    others = [group for group in GROUPS if group is not Group.PLATFORM]
+    other_groups = [group for group in GROUPS if group is not Group.PLATFORM]
     for window in WINDOWS:
-        groups = (None, Group.PLATFORM, *pick_share(others, f"{model} {window}", 3))
+        groups = (None, Group.PLATFORM, *pick_share(other_groups, f"{model} {window}", 3))
         queries = [question(group, model, window) for group in groups]
         reports = dict(zip(groups, ask(database_url, space_id, queries), strict=True))
         tops = {group: at_the_top(report) for group, report in reports.items()}

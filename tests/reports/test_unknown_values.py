@@ -64,8 +64,8 @@ def refusal(api: Api, path: str, field: str, value: str, group: str = "source") 
 
 
 def test_it_works(api: Api) -> None:
-    said = refusal(api, "/reports", "only[]", "Facebook ads")
-    assert "did you mean facebook_ads?" in said
+    message = refusal(api, "/reports", "only[]", "Facebook ads")
+    assert "did you mean facebook_ads?" in message
     assert api.get("/reports", params={**RANGE, "only[]": "source:taboola_ads"}).status_code == 200
 
 
@@ -87,8 +87,8 @@ def test_an_unknown_channel(api: Api, path: str) -> None:
 
 def test_a_step_of_a_path(api: Api) -> None:
     for value, near in SOURCES.items():
-        said = refusal(api, "/reports", "only[]", f"email > {value} > direct", "path")
-        assert near in said.partition("It must")[0], value
+        message = refusal(api, "/reports", "only[]", f"email > {value} > direct", "path")
+        assert near in message.partition("It must")[0], value
 
 
 def put(api: Api, platform: str) -> Any:
@@ -100,12 +100,12 @@ def test_an_unknown_platform(api: Api) -> None:
     for value, near in PLATFORMS.items():
         response = put(api, value)
         assert response.status_code == 422
-        said = response.json()["errors"]["spend.0.platform"][0]
-        assert near in said.partition("It must")[0], value
-        assert "/sources/networks" in said
+        message = response.json()["errors"]["spend.0.platform"][0]
+        assert near in message.partition("It must")[0], value
+        assert "/sources/networks" in message
         for method in ("GET", "DELETE"):
-            asked = {"start_date": "2026-05-01", "end_date": "2026-05-31", "platform": value}
-            response = api.send(method, "/spend", params=asked)
+            parameters = {"start_date": "2026-05-01", "end_date": "2026-05-31", "platform": value}
+            response = api.send(method, "/spend", params=parameters)
             assert near in response.json()["errors"]["platform"][0].partition("It must")[0], value
     for value in ("Google Ads", "meta", "Facebook", "taboola", "Taboola Ads", "bing", "adwords"):
         assert put(api, value).status_code == 200
@@ -114,10 +114,10 @@ def test_an_unknown_platform(api: Api) -> None:
 def test_what_is_stored_of_an_unknown_platform_can_still_be_deleted(api: Api, stage: Stage) -> None:
     assert put(api, "meta").status_code == 200
     stage.connection.execute("UPDATE spend SET platform = 'tiktokk' WHERE space_id = %s", (stage.space_id,))
-    asked = {"start_date": "2026-05-01", "end_date": "2026-05-31", "platform": "tiktokk"}
-    assert api.send("GET", "/spend", params=asked).json()["data"][0]["platform"] == "tiktokk"
-    assert api.send("DELETE", "/spend", params=asked).json()["rows"] == 1
-    assert api.send("DELETE", "/spend", params=asked).status_code == 422
+    parameters = {"start_date": "2026-05-01", "end_date": "2026-05-31", "platform": "tiktokk"}
+    assert api.send("GET", "/spend", params=parameters).json()["data"][0]["platform"] == "tiktokk"
+    assert api.send("DELETE", "/spend", params=parameters).json()["rows"] == 1
+    assert api.send("DELETE", "/spend", params=parameters).status_code == 422
 
 
 def hints(api: Api, path: str = "/reports", **asked: str) -> list[dict[str, Any]]:
@@ -146,8 +146,8 @@ def test_hints(api: Api) -> None:
     assert hint["nearest"][0] == "Spring sale"
     (hint,) = hints(api, **{"only[]": "campaign:summer sale"})
     assert (hint["field"], hint["nearest"][0]) == ("only", "campaign:4711")
-    for known in ("campaign:4711", "campaign:Spring sale", "country:DE", "keyword:red boots"):
-        assert hints(api, **{"only[]": known}) == []
+    for existing_key in ("campaign:4711", "campaign:Spring sale", "country:DE", "keyword:red boots"):
+        assert hints(api, **{"only[]": existing_key}) == []
     for unknown, near in {
         "country:Germany": None,
         "country:DEU": "country:DE",

@@ -22,8 +22,8 @@ def _some_question(dice: Random) -> dict[str, Any]:
     """Return a question about visits, and often about other measures."""
     while True:
         question = some_question(dice)
-        others = [name for name in question["measures"] if name not in OF_VISITS]
-        question["measures"] = [*dice.choice((("visits",), OF_VISITS)), *others]
+        other_measures = [name for name in question["measures"] if name not in OF_VISITS]
+        question["measures"] = [*dice.choice((("visits",), OF_VISITS)), *other_measures]
         groups = dice.sample((*TOUCH_GROUPS, *TIME_GROUPS), dice.choice((0, 1, 1, 2)))
         question = with_one_model({**question, "group_by": groups})
         question.pop("order_by", None)

@@ -43,8 +43,8 @@ def view(token: str, at: str, url: str = PAGE, referrer: str | None = None) -> A
 
 
 def report(api: Api, *measures: str, **parameters: Any) -> dict[str, Any]:
-    asked = {**OCTOBER, "measures[]": measures or ("visits",), **parameters}
-    response = api.get("/reports", params=asked)
+    query_parameters = {**OCTOBER, "measures[]": measures or ("visits",), **parameters}
+    response = api.get("/reports", params=query_parameters)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -191,8 +191,8 @@ def test_days_are_the_space_s(world: tuple[Api, Pipeline]) -> None:
     stage.run(*(view(f"t{number}", moment) for number, moment in enumerate(moments)))
     assert report(api, **{"group_by[]": "day"})["rows"] == [["2025-10-26", 4], ["2025-10-27", 1]]
     assert report(api, **{"group_by[]": "hour"})["rows"] == [["00", 2], ["02", 2], ["23", 1]]
-    some = {"start_date": "2025-10-26 02:00:00", "end_date": "2025-10-26 22:59:59"}
-    assert report(api, **some)["totals"]["visits"] == 2
+    period = {"start_date": "2025-10-26 02:00:00", "end_date": "2025-10-26 22:59:59"}
+    assert report(api, **period)["totals"]["visits"] == 2
 
 
 def test_compared_with_the_period_before(world: tuple[Api, Pipeline]) -> None:
@@ -220,24 +220,24 @@ def test_merging_and_splitting_contacts_changes_nothing(
 ) -> None:
     api, stage = world
     browse(stage)
-    asked = {"group_by[]": ["source", "landing_page"]}
-    before = report(api, **asked)["rows"]
+    parameters = {"group_by[]": ["source", "landing_page"]}
+    before = report(api, **parameters)["rows"]
     first, *_ = stage.run(event(email="ben@acme.com", event_time=ms("2025-09-01 10:00")))
     stage.run(event(trk_token="t1", email="ben@acme.com", event_time=ms("2025-09-02 10:00")))
     stage.run(event(trk_token="t2", email="ben@acme.com", event_time=ms("2025-09-02 10:00")))
-    assert report(api, **asked)["rows"] == before
+    assert report(api, **parameters)["rows"] == before
     merged = [row[0] for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
     assert merged
     undo(database_url, stage, *merged)
-    assert report(api, **asked)["rows"] == before
+    assert report(api, **parameters)["rows"] == before
     assert stage.contact_of(first)
 
 
 def test_erasing_a_person_removes_their_visits(world: tuple[Api, Pipeline], database_url: str) -> None:
     api, stage = world
     browse(stage)
-    [said] = stage.run(event(trk_token="t1", event_time=ms("2025-10-08 10:00"), amount="1"))
-    contact = stage.contact_of(said)
+    [event_id] = stage.run(event(trk_token="t1", event_time=ms("2025-10-08 10:00"), amount="1"))
+    contact = stage.contact_of(event_id)
     with connect(database_url) as connection, connection.transaction():
         scrub(connection, stage.space_id, contact)
     rows = report(api, **{"group_by[]": "landing_page"})["rows"]
@@ -266,8 +266,8 @@ def test_bots_are_counted_by_the_time_they_came(world: tuple[Api, Pipeline]) -> 
 def test_csv_has_the_same_figures(world: tuple[Api, Pipeline]) -> None:
     api, stage = world
     browse(stage)
-    asked = {**OCTOBER, "measures[]": ["visits", "conversion_rate"], "group_by[]": "channel"}
-    response = api.get("/reports", params=asked, accept="text/csv")
+    parameters = {**OCTOBER, "measures[]": ["visits", "conversion_rate"], "group_by[]": "channel"}
+    response = api.get("/reports", params=parameters, accept="text/csv")
     assert response.text.split() == [
         "channel,visits,conversion_rate", "paid,2,0.5", "direct,1,0", "organic,1,0", ",1,0",
     ]  # fmt: skip
