@@ -96,11 +96,11 @@ class Browser:
 
     def form(self, path: str, action: str, **holding: str) -> PageForm:
         """Return the form of a page that is sent to `action` and has these values."""
-        (found, *_) = [
+        (match, *_) = [
             form for form in self.forms(path)
             if form.action == action and holding.items() <= dict(form.fields).items()
         ]  # fmt: skip
-        return found
+        return match
 
     def send(
         self, form: PageForm, *, follow: bool = True, headers: dict[str, str] | None = None,

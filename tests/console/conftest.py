@@ -115,8 +115,8 @@ def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int
     numbers = itertools.count(1)
 
     def make(role: Role = Role.OWNER, space: int = space_id, name: str | None = None) -> Person:
-        told = f"{role} {next(numbers)}" if name is None else name
-        user, token = accounts.logged_in(space, role, told)
+        user_name = f"{role} {next(numbers)}" if name is None else name
+        user, token = accounts.logged_in(space, role, user_name)
         browser = new_browser()
         browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
         return Person(user, browser)

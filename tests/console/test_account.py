@@ -19,28 +19,28 @@ NEW = "a password of another kind"
 
 
 def test_it_works(owner: Person, new_browser: Callable[[], Browser]) -> None:
-    other, stolen = new_browser(), owner.browser.session()
-    other.log_in(owner.user)
+    other_browser, stolen = new_browser(), owner.browser.session()
+    other_browser.log_in(owner.user)
     page = owner.browser.fill(PAGE, f"{PAGE}/password", current=PASSWORD, password=NEW)
     assert "Your password is changed. Other browsers are logged out." in page.text
     assert owner.browser.session() not in {stolen, None}
-    assert other.get(PAGE).url.path == "/login"
-    assert other.log_in(owner.user).status_code == 422
-    assert other.log_in(owner.user, NEW).status_code == 200
+    assert other_browser.get(PAGE).url.path == "/login"
+    assert other_browser.log_in(owner.user).status_code == 422
+    assert other_browser.log_in(owner.user, NEW).status_code == 200
 
 
 def test_what_is_refused(owner: Person) -> None:
-    for values, told in (
+    for values, message in (
         ({"current": "wrong password"}, "Wrong password."),
         ({"password": "short"}, "at least 10 characters"),
         ({"password": "x" * 257}, "at most 256 characters"),
         ({"password": "Password123"}, "known from data breaches"),
         ({"password": f"{owner.user.email}!"}, "besides your name, your address"),
     ):
-        given = {"current": PASSWORD, "password": NEW, **values}
-        page = owner.browser.fill(PAGE, f"{PAGE}/password", **given)
+        form_values = {"current": PASSWORD, "password": NEW, **values}
+        page = owner.browser.fill(PAGE, f"{PAGE}/password", **form_values)
         assert page.status_code == 422
-        assert told in page.text
+        assert message in page.text
         assert NEW not in page.text
     owner.browser.get(PAGE).raise_for_status()
 
@@ -66,22 +66,22 @@ def test_a_name(owner: Person) -> None:
 def test_another_browser_is_logged_out(
     owner: Person, person: Callable[..., Person], new_browser: Callable[[], Browser]
 ) -> None:
-    other, stranger = new_browser(), person(Role.ADMIN)
-    other.log_in(owner.user)
+    other_browser, stranger = new_browser(), person(Role.ADMIN)
+    other_browser.log_in(owner.user)
     form = owner.browser.form(PAGE, f"{PAGE}/sessions/close")
     token = {"form_token": form_token(stranger.form_key, "close session")}
     stranger.browser.send(form, **token)
-    assert other.get(PAGE).url.path == PAGE, "it is not the stranger's to close"
+    assert other_browser.get(PAGE).url.path == PAGE, "it is not the stranger's to close"
     assert "That browser is logged out." in owner.browser.send(form).text
-    assert other.get(PAGE).url.path == "/login"
+    assert other_browser.get(PAGE).url.path == "/login"
 
 
 def test_logging_out_everywhere(owner: Person, new_browser: Callable[[], Browser]) -> None:
-    other = new_browser()
-    other.log_in(owner.user)
+    other_browser = new_browser()
+    other_browser.log_in(owner.user)
     page = owner.browser.fill(PAGE, f"{PAGE}/sessions/close-all")
     assert "You are logged out everywhere." in page.text
-    assert other.get(PAGE).url.path == owner.browser.get(PAGE).url.path == "/login"
+    assert other_browser.get(PAGE).url.path == owner.browser.get(PAGE).url.path == "/login"
 
 
 @pytest.mark.parametrize("revoke", [True, False])
@@ -90,16 +90,16 @@ def test_a_change_asks_whether_tokens_end(
 ) -> None:
     new = tokens.NewToken(owner.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
-    given = {"current": PASSWORD, "password": NEW, **({"revoke": "yes"} if revoke else {})}
-    owner.browser.fill(PAGE, f"{PAGE}/password", **given)
+    form_values = {"current": PASSWORD, "password": NEW, **({"revoke": "yes"} if revoke else {})}
+    owner.browser.fill(PAGE, f"{PAGE}/password", **form_values)
     assert (accounts.run(lambda c: tokens.find_token(c, token)) is None) is revoke
 
 
 def test_own_tokens_are_listed(
     owner: Person, person: Callable[..., Person], accounts: Accounts, space_id: int
 ) -> None:
-    other = person(Role.ADMIN)
-    for whose, name in ((owner, "nightly report"), (other, "somebody else's")):
+    admin = person(Role.ADMIN)
+    for whose, name in ((owner, "nightly report"), (admin, "somebody else's")):
         new = tokens.NewToken(whose.user.id, "personal", name)
         accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
     page = owner.browser.get(PAGE).text

@@ -25,11 +25,11 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def put_alert(stage: Stage, rule: str = "visits_fell", subject: str = "", **columns: object) -> int:
     """Store an alert with its first transition."""
-    given = {"title": "Visits stopped", "cause": "The tag is gone.", "ended_at": None, **columns}
+    fields = {"title": "Visits stopped", "cause": "The tag is gone.", "ended_at": None, **columns}
     row = stage.connection.execute(
         "INSERT INTO alerts (space_id, rule, subject, title, cause, began, opened_at, ended_at)"
         " VALUES (%s, %s, %s, %s, %s, '2026-05-13 10:00', '2026-05-13 11:00Z', %s) RETURNING id",
-        (stage.space_id, rule, subject, given["title"], given["cause"], given["ended_at"]),
+        (stage.space_id, rule, subject, fields["title"], fields["cause"], fields["ended_at"]),
     ).fetchone()
     assert row is not None
     stage.connection.execute(
@@ -213,8 +213,8 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     page, action = rules_page(space_id), f"{make_page(space_id)}/channels/change"
     changed = owner.browser.fill(page, action, name="Nobody", rules=[])
     assert "no alerts" in changed.text
-    gone = owner.browser.fill(page, action, holding={"remove": "yes"}).text
-    assert "its address are deleted" in gone
+    removal_text = owner.browser.fill(page, action, holding={"remove": "yes"}).text
+    assert "its address are deleted" in removal_text
     ((secret,),) = stage.connection.execute(
         "SELECT secret FROM channels WHERE space_id = %s", (space_id,)
     ).fetchall()
@@ -257,7 +257,7 @@ def test_a_test_that_cannot_go_out(owner: Person, space_id: int) -> None:
     assert "The last message" in owner.browser.get(page).text
     add_channel(owner, space_id, kind="email", name="Me", address=owner.user.email)
     form = owner.browser.forms(page)
-    tests = [each for each in form if each.action.startswith(action)]
+    tests = [test_form for test_form in form if test_form.action.startswith(action)]
     assert "No mail server is configured" in owner.browser.send(tests[1]).text
 
 

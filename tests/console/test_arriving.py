@@ -57,21 +57,21 @@ def test_it_works(first: Browser, empty: str) -> None:
     assert link is not None
     assert first.get(older).status_code == 404
     assert first.get(link).status_code == first.get(link).status_code == 200
-    given = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
+    form_values = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
              "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
-    for bad, told in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
+    for bad, message in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
                       ({"password": "password123"}, "data breaches"),
                       ({"password": "Shop-example!"}, "besides"),
                       ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
                       ({"name": "x" * 121}, "at most 120")):  # fmt: skip
-        answer = first.fill(link, link, **{**given, **bad})
+        answer = first.fill(link, link, **{**form_values, **bad})
         assert answer.status_code == 422
-        assert told in answer.text
+        assert message in answer.text
         assert re.search(r"<option selected>Europe/Berlin<", answer.text)
         assert "data-zone" not in answer.text, "a zone that was chosen stays"
         ((focused,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
         assert focused == next(iter(bad)), "the first wrong field has the focus"
-    home = first.fill(link, link, **given)
+    home = first.fill(link, link, **form_values)
     assert home.url.path == "/console/spaces/1/setup"
     assert "your account and your Space are ready" in home.text
     assert first.get(link).status_code == 404

@@ -31,15 +31,15 @@ def token_on(html: str) -> str:
 def test_it_works(owner: Person, console: Running, accounts: Accounts, space_id: int) -> None:
     page = make_page(space_id)
     assert f"{console.base_url}/mcp/{space_id}/public-api" in owner.browser.get(page).text
-    made = owner.browser.fill(page, f"{page}/create", name="Laptop")
-    token = token_on(made.text)
+    answer = owner.browser.fill(page, f"{page}/create", name="Laptop")
+    token = token_on(answer.text)
     bearer = accounts.run(lambda c: tokens.find_token(c, token))
     assert bearer is not None
     assert (bearer.space_id, bearer.user_id, bearer.kind) == (space_id, owner.user.id, "personal")
-    listed = owner.browser.get(page).text
-    assert "trk_mcp_" not in listed
-    assert f"1 of {MAX_TOKENS} tokens are in use" in listed
-    assert "Laptop" in listed
+    list_text = owner.browser.get(page).text
+    assert "trk_mcp_" not in list_text
+    assert f"1 of {MAX_TOKENS} tokens are in use" in list_text
+    assert "Laptop" in list_text
     assert "The token is revoked" in owner.browser.fill(page, f"{page}/revoke").text
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
 
@@ -87,20 +87,20 @@ def test_a_name_is_a_label(owner: Person, space_id: int, name: str) -> None:
 def test_who_may_revoke_whose(
     person: Callable[..., Person], accounts: Accounts, space_id: int, role: Role
 ) -> None:
-    owner, somebody = person(Role.OWNER), person(role)
+    owner, visitor = person(Role.OWNER), person(role)
     page = make_page(space_id)
-    for whose in (owner, somebody):
+    for whose in (owner, visitor):
         new = NewToken(whose.user.id, "personal", "t")
         token, token_id = accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
-        own = whose is somebody
-        allowed = own or role is not Role.VIEWER
-        offered = f'name="token" value="{token_id}"' in somebody.browser.get(page).text
+        is_own = whose is visitor
+        allowed = is_own or role is not Role.VIEWER
+        offered = f'name="token" value="{token_id}"' in visitor.browser.get(page).text
         assert offered == allowed
-        data = {"form_token": form_token(somebody.form_key, "revoke token"), "token": token_id}
-        answer = somebody.browser.client.post(f"{page}/revoke", data=data)
+        data = {"form_token": form_token(visitor.form_key, "revoke token"), "token": token_id}
+        answer = visitor.browser.client.post(f"{page}/revoke", data=data)
         assert answer.status_code == (303 if allowed else 403)
-        found = accounts.run(lambda c, token=token: tokens.find_token(c, token))
-        assert (found is None) == allowed
+        stored_token = accounts.run(lambda c, token=token: tokens.find_token(c, token))
+        assert (stored_token is None) == allowed
 
 
 def test_another_spaces_token(
@@ -111,6 +111,6 @@ def test_another_spaces_token(
     new = NewToken(owner.user.id, "personal", "t")
     token, token_id = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     data = {"form_token": form_token(stranger.form_key, "revoke token"), "token": token_id}
-    here = make_page(space_id)
-    assert stranger.browser.client.post(f"{here}/revoke", data=data).status_code == 404
+    page = make_page(space_id)
+    assert stranger.browser.client.post(f"{page}/revoke", data=data).status_code == 404
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None

@@ -28,9 +28,9 @@ def test_it_works(owner: Person, space_id: int, database_url: str, make_key: Cal
     account = {"settings": {"pixel_code": "PIXEL1"}, "secrets": {"access_token": "canary"}}
     body = {"platform": "tiktok", **account}
     api = f"{owner.browser.client.base_url}/public-api/v1"
-    made = httpx.post(f"{api}/destinations", json=body, headers=headers, timeout=30)
-    assert made.status_code == 201, made.text
-    destination_id = made.json()["id"]
+    response = httpx.post(f"{api}/destinations", json=body, headers=headers, timeout=30)
+    assert response.status_code == 201, response.text
+    destination_id = response.json()["id"]
     httpx.post(f"{api}/destinations/{destination_id}/pause", headers=headers, timeout=30)
     run_command(
         "space", "set", "--space", str(space_id), "currency=EUR",
@@ -65,11 +65,11 @@ def test_it_works(owner: Person, space_id: int, database_url: str, make_key: Cal
 
 
 def test_search(owner: Person, person: Callable[..., Person], space_id: int) -> None:
-    other = person(Role.ADMIN)
-    for somebody, name in ((owner, "One"), (other, "Two")):
+    admin = person(Role.ADMIN)
+    for author, name in ((owner, "One"), (admin, "Two")):
         page = f"/console/spaces/{space_id}/notes"
-        somebody.browser.fill(page, f"{page}/add", day="2026-05-13", text=name)
-    assert [entry["user_id"] for entry in read_log(owner, space_id)] == [other.user.id, owner.user.id]
+        author.browser.fill(page, f"{page}/add", day="2026-05-13", text=name)
+    assert [entry["user_id"] for entry in read_log(owner, space_id)] == [admin.user.id, owner.user.id]
     assert [entry["user_id"] for entry in read_log(owner, space_id, user=str(owner.user.id))] == [
         owner.user.id
     ]
@@ -95,13 +95,13 @@ def test_pages(owner: Person, space_id: int, connection: psycopg.Connection) -> 
         " SELECT %s, 'api', 'a' || n, 'event', n, '[]' FROM generate_series(1, 120) n",
         (space_id,),
     )
-    path, seen = f"/console/spaces/{space_id}/audit", 0
+    path, total = f"/console/spaces/{space_id}/audit", 0
     for expected in (50, 50, 20):
         page = owner.browser.get(path).text
         assert page.count('<code class="soft">a') == expected
-        seen += expected
+        total += expected
         path = page.partition(">Earlier<")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
-    assert seen == 120
+    assert total == 120
     assert len(read_log(owner, space_id)) == 120
 
 

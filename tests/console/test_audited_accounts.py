@@ -186,21 +186,21 @@ def test_the_first_account(young_url: str, passwords: Counting) -> None:
         browser.client.close()
         running.stop()
     assert sorted(entry["space_id"] for entry in entries) == [OF_INSTALLATION, 1, 2]
-    kinds = {entry["space_id"]: [each["kind"] for each in entry["changes"]] for entry in entries}
+    kinds = {entry["space_id"]: [change["kind"] for change in entry["changes"]] for entry in entries}
     assert kinds == {OF_INSTALLATION: ["user", "session"], 1: ["member"], 2: ["member"]}
     assert {entry["action"] for entry in entries} == {"set-up/{token}"}
 
 
 def test_an_assistant(installation: Installation, space_id: int, log: Log) -> None:
-    asked, assistant = installation.person(space_id), installation.assistant()
+    member, assistant = installation.person(space_id), installation.assistant()
     log.read()
-    asked.answer(assistant.request(), "deny")
+    member.answer(assistant.request(), "deny")
     assert log.read() == []
-    asked.answer(assistant.request(), "approve")
-    log.one("mcp/oauth/authorize", asked.user.id, "assistant_token", space_id=space_id)
-    shown = asked.look(assistant.request())
-    asked.submit(shown, AUTHORIZE, decision="switch")
-    log.one("mcp/oauth/authorize", asked.user.id, "session")
+    member.answer(assistant.request(), "approve")
+    log.one("mcp/oauth/authorize", member.user.id, "assistant_token", space_id=space_id)
+    page = member.look(assistant.request())
+    member.submit(page, AUTHORIZE, decision="switch")
+    log.one("mcp/oauth/authorize", member.user.id, "session")
 
 
 def test_an_answer_to_a_mail(

@@ -35,7 +35,7 @@ ONCE_KNOWN = SourceNames(
          for number, name in zip(NUMBERS, ("billboard", "fair"), strict=False)],
 )  # fmt: skip
 """Networks with rows in the ledger, but without a source in these Spaces."""
-PLACES = {column.figure: place for place, column in enumerate(COLUMNS, 1)}
+PLACES = {column.figure: index for index, column in enumerate(COLUMNS, 1)}
 
 
 @pytest.fixture
@@ -230,9 +230,9 @@ def test_all_adds_up_and_leads_to_events(
     query = f"group={group}&attribution_model={model}&period=last+90+days"
     page = make_page(owner, space_id, query)
     rows = page.tables["rows"][1:]
-    end = next(place for place, row in enumerate(rows) if row[0].text == "Platforms with spend")
-    rows, (of_ads, *rest, _) = rows[:end], rows[end:]
-    spend = sum(Decimal(row[1].value or 0) for row in [*rows, *rest])
+    end = next(index for index, row in enumerate(rows) if row[0].text == "Platforms with spend")
+    rows, (of_ads, *unmatched_rows, _) = rows[:end], rows[end:]
+    spend = sum(Decimal(row[1].value or 0) for row in [*rows, *unmatched_rows])
     assert spend == Decimal(page.row("rows", "All, with and without spend")[1].value or 0)
     assert spend == Decimal(of_ads[1].value or 0)
     followed = 0
@@ -243,8 +243,8 @@ def test_all_adds_up_and_leads_to_events(
                 follow(owner, cell, title, (query, row[0].text))
                 followed += 1
     assert followed or group == "country"
-    sent = owner.browser.get(f"/console/spaces/{space_id}/campaigns.csv?{query}").text
-    assert [line["spend"] for line in csv.DictReader(sent.splitlines())][:-1] == [
+    file_text = owner.browser.get(f"/console/spaces/{space_id}/campaigns.csv?{query}").text
+    assert [line["spend"] for line in csv.DictReader(file_text.splitlines())][:-1] == [
         row[1].value for row in rows
     ]
 

@@ -179,9 +179,9 @@ def test_csv_is_that_of_the_table(owner: Person, stage: Stage, space_id: int) ->
     order(stage, "google_ads", "100.50")
     page = owner.browser.get(f"/console/spaces/{space_id}/channels?attribution_model=linear")
     link = next(
-        part.split('"')[0].replace("&amp;", "&")
-        for part in page.text.split('href="')
-        if "/report.csv?" in part
+        fragment.split('"')[0].replace("&amp;", "&")
+        for fragment in page.text.split('href="')
+        if "/report.csv?" in fragment
     )
     answer = owner.browser.get(link)
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
@@ -236,8 +236,8 @@ def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int
     assert saved.status_code == 200
     assert str(saved.url).endswith("?attribution_model=linear")
     assert "&lt;script&gt;alert(1)" in saved.text
-    other = person(Role.VIEWER)
-    assert "alert(1)" not in other.browser.get(path).text
+    viewer = person(Role.VIEWER)
+    assert "alert(1)" not in viewer.browser.get(path).text
     removed = owner.browser.fill(path, f"/console/spaces/{space_id}/views/remove")
     assert "alert(1)" not in removed.text
     assert "The view is removed." in removed.text

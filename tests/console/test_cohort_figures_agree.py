@@ -79,11 +79,11 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
 
 def some_rates(dice: Random, today: date) -> Rates:
     """Return rates of most days. Some Spaces have a gap longer than a rate is valid."""
-    gone = today - timedelta(days=dice.randrange(170)) if dice.random() < 0.3 else None
+    gap_start = today - timedelta(days=dice.randrange(170)) if dice.random() < 0.3 else None
     rates: Rates = {}
     for ago in range(190):
         day = today - timedelta(days=ago)
-        if not dice.randrange(3) or (gone and gone <= day < gone + timedelta(days=14)):
+        if not dice.randrange(3) or (gap_start and gap_start <= day < gap_start + timedelta(days=14)):
             continue
         for pair in (("USD", "EUR"), ("EUR", "JPY")):
             rates[day, *pair] = Fraction(dice.randrange(1, 30_000), 10_000)
@@ -122,11 +122,11 @@ def test_page_csv_api_assistant_and_model(
         if number == FIRST or not number % OF_A_WORLD:
             world = make_world(stage, client, number // OF_A_WORLD)
             spendings = {target: world.spending(target) for target in ("EUR", "USD")}
-        asked = some_question(Random(f"cohorts {number}"))
+        parameters = some_question(Random(f"cohorts {number}"))
         today = datetime.now(ZoneInfo(world.zone)).date()
-        spending = spendings[asked["currency"]]
-        faults = [*faults_of_all(owner, client, assistant, spending, (asked, today))]
-        assert faults == [], (number, asked)
+        spending = spendings[parameters["currency"]]
+        faults = [*faults_of_all(owner, client, assistant, spending, (parameters, today))]
+        assert faults == [], (number, parameters)
 
 
 def faults_of_all(
@@ -134,22 +134,22 @@ def faults_of_all(
     question: tuple[dict[str, Any], date],
 ) -> Iterator[str]:  # fmt: skip
     """Yield the differences between any two interfaces to a report."""
-    asked, today = question
-    response = client.get("/reports/cohorts", params=asked)
+    parameters, today = question
+    response = client.get("/reports/cohorts", params=parameters)
     answer = msgspec.json.decode(response.content)
-    yield from faults_of(answer, spending, asked, today)
-    told = assistant.result("query_spend", {**asked, "cohorts": 1})
+    yield from faults_of(answer, spending, parameters, today)
+    result = assistant.result("query_spend", {**parameters, "cohorts": 1})
     if response.status_code != 200:
-        yield from ["an assistant has it"] * (not told.get("isError"))
+        yield from ["an assistant has it"] * (not result.get("isError"))
         return
     for name in answer:
-        if told["structuredContent"].get(name) != answer[name]:
+        if result["structuredContent"].get(name) != answer[name]:
             yield f"an assistant has another {name}"
-    text = client.get("/reports/cohorts", params=asked, headers={"Accept": "text/csv"}).text
+    text = client.get("/reports/cohorts", params=parameters, headers={"Accept": "text/csv"}).text
     if list(csv.reader(text.splitlines()))[1:] != [*lines_of(answer, format_figure)]:
         yield "CSV is another"
-    if asked["currency"] == "EUR" and asked["group_by"] != "none":
-        yield from faults_of_page(owner, assistant.space_id, answer, text, asked)
+    if parameters["currency"] == "EUR" and parameters["group_by"] != "none":
+        yield from faults_of_page(owner, assistant.space_id, answer, text, parameters)
 
 
 def faults_of_page(
@@ -177,10 +177,10 @@ def faults_of_page(
     by_key = [*groups, *([{}] if answer["unattributed"] else []), _sum(totals)]
     for cells, row in zip(page.tables["keys"][1:], by_key, strict=True):
         right = [row.get(name) for name in ("new_customers", "spend", "cac", "revenue")]
-        shown = [cell.value or "" for cell in cells[1:5]]
-        if row and shown != list(map(format_figure, right)):
-            yield f"the page has {shown} instead of {right}: {cells[0].text}"
-    unmatched = sum((Decimal(repr(each["spend"])) for each in answer["unmatched"]), Decimal(0))
+        values = [cell.value or "" for cell in cells[1:5]]
+        if row and values != list(map(format_figure, right)):
+            yield f"the page has {values} instead of {right}: {cells[0].text}"
+    unmatched = sum((Decimal(repr(month_row["spend"])) for month_row in answer["unmatched"]), Decimal(0))
     in_no_row = re.search(r'<data value="([^"]+)">[^<]+</data> EUR of spend is in no row', page.html)
     if in_no_row is None or in_no_row[1] != f"{unmatched.normalize():f}":
         yield f"the page has other spend in no row than {unmatched}"
@@ -201,9 +201,9 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
     """Yield the differences in a month's row of the page."""
     new = row["new_customers"]
     right = [new, row["spend"], row["cac"]]
-    shown = [cell.value or "" for cell in cells[1:4]]
-    if shown != list(map(format_figure, right)):
-        yield f"the page has {shown} instead of {right}: {cells[0].text}"
+    values = [cell.value or "" for cell in cells[1:4]]
+    if values != list(map(format_figure, right)):
+        yield f"the page has {values} instead of {right}: {cells[0].text}"
     paid = {
         "reached": f"month {row['payback_month']}",
         "not_yet": "not yet",
@@ -214,11 +214,11 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
     if not new:
         since: list[Any] = []
     elif figure == "retention":
-        since = [float(rounded(Fraction(each, new))) for each in row["customers"]]
+        since = [float(rounded(Fraction(customers, new))) for customers in row["customers"]]
     else:
         since = row[figure]
-    shown = [cell.value or "" for cell in cells[5:]]
+    values = [cell.value or "" for cell in cells[5:]]
     if figure == "retention":
-        shown = [format_figure(float(rounded(Fraction(each)))) for each in shown]
-    if shown != list(map(format_figure, since)):
-        yield f"the page has {figure} {shown} instead of {since}: {cells[0].text}"
+        values = [format_figure(float(rounded(Fraction(value)))) for value in values]
+    if values != list(map(format_figure, since)):
+        yield f"the page has {figure} {values} instead of {since}: {cells[0].text}"

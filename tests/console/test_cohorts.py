@@ -63,10 +63,10 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert [cell.value for cell in tiktok[1:]] == ["1", "110", "110", "130"]
     assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
     assert '<data value="5">5.00</data> EUR of spend is in no row' in page.html
-    own = PageTables(owner.browser.get(tiktok[0].link or "").text)
-    row = own.row("cohorts", f"{_month(2):%b %Y}")
+    tiktok_page = PageTables(owner.browser.get(tiktok[0].link or "").text)
+    row = tiktok_page.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]
-    assert "Source: tiktok_ads" in own.html or "source: TikTok ads" in own.html
+    assert "Source: tiktok_ads" in tiktok_page.html or "source: TikTok ads" in tiktok_page.html
 
 
 @pytest.mark.usefixtures("shop")
@@ -122,9 +122,9 @@ def test_other_figures(owner: Person, space_id: int, stage: Stage, figure: str, 
 
 @pytest.mark.usefixtures("shop")
 def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
-    sent = owner.browser.get(f"/console/spaces/{space_id}/cohorts.csv?group=channel")
-    assert sent.headers["content-disposition"].startswith('attachment; filename="cohorts-')
-    lines = sent.text.splitlines()
+    answer = owner.browser.get(f"/console/spaces/{space_id}/cohorts.csv?group=channel")
+    assert answer.headers["content-disposition"].startswith('attachment; filename="cohorts-')
+    lines = answer.text.splitlines()
     assert lines[0].startswith("month,channel,channel_name,new_customers,spend")
     assert lines[1].startswith(f"{_month(2):%Y-%m},paid,paid,1,110,110,reached,1,0,true,100,100")
 

@@ -34,8 +34,8 @@ def list_rows(page: str) -> list[list[str]]:
 def test_it_works(stage: Stage, owner: Person) -> None:
     acme = stage.company(name="Acme", domain="acme.example", created_at=NOON + timedelta(days=1))
     quiet = stage.company(name="quiet.example", domain="quiet.example")
-    ann, _, gone = (stage.contact(company_id=acme) for _ in range(3))
-    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (ann, gone))
+    ann, _, merged_id = (stage.contact(company_id=acme) for _ in range(3))
+    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (ann, merged_id))
     for name, amount in (
         ("purchase", "20"),
         ("purchase", "-5"),
@@ -50,7 +50,9 @@ def test_it_works(stage: Stage, owner: Person) -> None:
     ]
     assert [row[4] for row in list_rows(page)][1] == "none yet"
     rows = PageTables(page).tables["companies"][1:]
-    assert [row[0].link for row in rows] == [f"{list_path(stage.space_id)}/{each}" for each in (acme, quiet)]
+    assert [row[0].link for row in rows] == [
+        f"{list_path(stage.space_id)}/{company_id}" for company_id in (acme, quiet)
+    ]
 
 
 def test_sales_in_several_currencies_are_no_sum(stage: Stage, owner: Person) -> None:
@@ -66,7 +68,7 @@ def test_more_than_a_page(stage: Stage, owner: Person) -> None:
     first = owner.browser.get(list_path(stage.space_id)).text
     second = owner.browser.get(link(first, "Older")).text
     names = [{n for n in range(30) if f"Number {n}-" in page} for page in (first, second)]
-    assert [len(part) for part in names] == [25, 5]
+    assert [len(page_names) for page_names in names] == [25, 5]
     assert not names[0] & names[1]
     assert owner.browser.get(link(second, "Newer")).text.count("Number") == first.count("Number")
 

@@ -36,9 +36,9 @@ def test_it_works(stage: Stage, owner: Person) -> None:
                      occurred_at=NOON - timedelta(days=1))  # fmt: skip
     stage.event(ann, amount="20", company_id=company)
     text = show(owner, list_path(stage.space_id, company))
-    for part in ("Acme", "acme.example", "acc-1", "Revenue 20.00 USD", "Contacts 2", "Events 1",
+    for fragment in ("Acme", "acme.example", "acc-1", "Revenue 20.00 USD", "Contacts 2", "Events 1",
                  "Ann", "Ben", "utm_medium=email"):  # fmt: skip
-        assert part in text, part
+        assert fragment in text, fragment
     assert "Carl" not in text
     assert text.index("Purchase 20.00") < text.index("utm_medium=email")
 
@@ -58,7 +58,7 @@ def test_its_contacts_and_its_timeline_go_on(stage: Stage, owner: Person) -> Non
     first = owner.browser.get(list_path(stage.space_id, company)).text
     older = owner.browser.get(link(first, "Older")).text
     orders = [{n for n in range(60) if f"order-{n}-" in html} for html in (first, older)]
-    assert [len(part) for part in orders] == [50, 10]
+    assert [len(page_orders) for page_orders in orders] == [50, 10]
     assert not orders[0] & orders[1]
     second = owner.browser.get(link(first, "More contacts")).text
     names = [{n for n in range(30) if f"/contacts/{contacts[n]}" in html.partition("timeline")[0]}
@@ -98,8 +98,8 @@ def test_another_spaces_company_is_as_an_unknown_one(
 def test_a_faulty_statement_shows_no_other_space(
     owner: Person, stage: Stage, make_space: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Stage(stage.connection, make_space(), "")
-    path = list_path(stage.space_id, other.company(name="Somebody else's"))
+    other_stage = Stage(stage.connection, make_space(), "")
+    path = list_path(stage.space_id, other_stage.company(name="Somebody else's"))
     forget_space(monkeypatch, queries, "company")
     assert owner.browser.get(path).status_code == 404
     take_away_second_wall(monkeypatch)

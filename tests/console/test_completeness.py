@@ -20,10 +20,10 @@ def sell(connection: psycopg.Connection, space_id: int) -> None:
     today = datetime.combine(datetime.now(UTC).date(), time(12), UTC)
     for ago in range(71, 0, -1):
         for amount, lag in ((75, 0), (25, 1)):
-            at = today - timedelta(days=ago)
+            event_time = today - timedelta(days=ago)
             if lag < ago:
-                stage.event(contact_id, amount=Decimal(amount), event_time=at, sender="api_key",
-                            received_at=at + timedelta(days=lag))  # fmt: skip
+                stage.event(contact_id, amount=Decimal(amount), event_time=event_time, sender="api_key",
+                            received_at=event_time + timedelta(days=lag))  # fmt: skip
 
 
 def words(page: str) -> str:

@@ -81,6 +81,6 @@ def test_a_token_reads_differently_each_time_and_is_good_each_time(owner: Person
     first, second = (owner.browser.form(f"/console/spaces/{space_id}/setup", "/logout") for _ in range(2))
     token = dict(first.fields)["form_token"]
     assert token != dict(second.fields)["form_token"]
-    for other in ("", "x", "zz" * 64, tokens[0], token[:-2], f"{token}00"):
-        assert owner.browser.send(first, form_token=other).status_code == 403, other
+    for bad_token in ("", "x", "zz" * 64, tokens[0], token[:-2], f"{token}00"):
+        assert owner.browser.send(first, form_token=bad_token).status_code == 403, bad_token
     assert owner.browser.send(first).status_code == 200

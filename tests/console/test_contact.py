@@ -71,13 +71,13 @@ def test_it_works(stage: Stage, owner: Person) -> None:
                   occurred_at=NOON - timedelta(hours=1, minutes=number))  # fmt: skip
     stage.forwarded(stage.destination(name="Pixel"), bought, status="delivered")
     text = show(owner, list_path(stage.space_id, ann))
-    for part in (
+    for fragment in (
         "Ann Ash", "ann@ash.example", "Ash Ltd", "Plan Pro", "Firefox, Bonn", "15.00 USD",
         "First source Google ads", "Purchase 20.00 USD order A-1 by an API key",
         "Pixel: delivered", "gclid=7", "Visit 3 pages", "https://shop.example/2",
         "E-mail", "purchase, an API key", "Erase this person",
     ):  # fmt: skip
-        assert part in text, part
+        assert fragment in text, fragment
     assert text.index("Purchase -5.00") < text.index("Purchase 20.00")
     assert text.index("Purchase 20.00") < text.index("Visit 3") < text.index("gclid=7")
 
@@ -95,20 +95,20 @@ def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
     contact = stage.contact()
     visit = stage.visit(contact)
     for number in range(60):
-        at = NOON - timedelta(minutes=number // 8)
-        stage.event(contact, order_id=f"event-{number}-", event_time=at)
-        stage.touchpoint(contact, "email", campaign_name=f"touch-{number}-", occurred_at=at)
-        stage.hit(contact, visit, url=f"https://shop.example/hit-{number}-", occurred_at=at)
+        moment = NOON - timedelta(minutes=number // 8)
+        stage.event(contact, order_id=f"event-{number}-", event_time=moment)
+        stage.touchpoint(contact, "email", campaign_name=f"touch-{number}-", occurred_at=moment)
+        stage.hit(contact, visit, url=f"https://shop.example/hit-{number}-", occurred_at=moment)
     expected = {f"{kind}-{number}-" for kind in ("event", "touch", "hit") for number in range(60)}
     path, pages = list_path(stage.space_id, contact), []
     while path:
         html = owner.browser.get(path).text
-        pages.append([part for part in expected if part in html])
+        pages.append([label for label in expected if label in html])
         path = link(html, "Older")
     assert [len(page) for page in pages] == [50, 50, 50, 30]
-    assert sorted(part for page in pages for part in page) == sorted(expected)
+    assert sorted(label for page in pages for label in page) == sorted(expected)
     back = owner.browser.get(link(html, "Newer")).text
-    assert {part for part in expected if part in back} == set(pages[-2])
+    assert {label for label in expected if label in back} == set(pages[-2])
 
 
 def link(html: str, text: str) -> str:
@@ -123,9 +123,9 @@ def test_a_wrong_cursor_is_refused(stage: Stage, owner: Person, cursor: str) -> 
 
 
 def test_a_merged_id_leads_to_the_surviving_contact(stage: Stage, owner: Person) -> None:
-    survivor, other = stage.contact(name="Ann"), stage.contact()
-    merge(stage, other, survivor)
-    page = owner.browser.get(list_path(stage.space_id, other))
+    survivor, merged_id = stage.contact(name="Ann"), stage.contact()
+    merge(stage, merged_id, survivor)
+    page = owner.browser.get(list_path(stage.space_id, merged_id))
     assert page.url.path == list_path(stage.space_id, survivor)
 
 
@@ -156,8 +156,10 @@ def test_what_is_not_confirmed_does_not_happen(
     check(page)
     assert "not an e-mail address or the id of this contact" in page.text
     assert "Merged into this contact" in page.text
-    found = stage.connection.execute("SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)).fetchone()
-    assert found is None
+    erasure = stage.connection.execute(
+        "SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)
+    ).fetchone()
+    assert erasure is None
 
 
 def test_an_erasure_and_what_it_leaves(
@@ -241,10 +243,10 @@ def test_only_parts_of_the_contact_can_be_taken_out(
     merged: tuple[int, int], owner: Person, stage: Stage
 ) -> None:
     ann, _ = merged
-    other = stage.contact()
+    other_id = stage.contact()
     path = list_path(stage.space_id, ann)
     form = owner.browser.form(path, f"{path}/unmerge")
-    page = owner.browser.send(form, confirm=str(ann), merged=str(other))
+    page = owner.browser.send(form, confirm=str(ann), merged=str(other_id))
     assert page.status_code == 404
 
 

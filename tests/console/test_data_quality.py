@@ -116,7 +116,7 @@ def test_orders(owner: Person, stage: Stage, path: str) -> None:
     order(stage, tied, order_id="B", amount="5", event_name="custom_event_1")
     twice = stage.contact()
     order(stage, twice, amount="7")
-    again = order(stage, twice, amount="7", event_time=NOW + timedelta(seconds=30))
+    repeat_id = order(stage, twice, amount="7", event_time=NOW + timedelta(seconds=30))
     order(stage, twice, amount="7", event_time=NOW - timedelta(hours=1))
     order(stage, tied, order_id="C", currency="SEK")
     order(stage, tied, order_id="D", currency="USD")
@@ -129,7 +129,7 @@ def test_orders(owner: Person, stage: Stage, path: str) -> None:
         FindingKind.ORDERS_WITHOUT_VISIT: 5, FindingKind.ORDERS_WITHOUT_EMAIL: 3,
         FindingKind.FUTURE_EVENTS: 1, FindingKind.LATE_EVENTS: 1,
     }  # fmt: skip
-    assert f"/events/{again}" in page
+    assert f"/events/{repeat_id}" in page
     assert "order A" in page
     assert parts(page) == {"SEK: no exchange rate": 1}
     assert "9 days late" in page
@@ -213,14 +213,14 @@ def test_tagged_links_on_own_pages(owner: Person, stage: Stage, path: str) -> No
 def test_a_held_destination_is_resumed(
     owner: Person, stage: Stage, connection: psycopg.Connection, path: str
 ) -> None:
-    held = stage.destination(status="held", status_reason="<No> token", held_since=NOW)
+    destination_id = stage.destination(status="held", status_reason="<No> token", held_since=NOW)
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.DESTINATION_HELD: 1}
     assert "&lt;No&gt; token" in page
-    answer = owner.browser.fill(path, f"{path}/resume", holding={"destination": str(held)})
+    answer = owner.browser.fill(path, f"{path}/resume", holding={"destination": str(destination_id)})
     assert "The destination is resumed" in answer.text
     assert findings(answer.text) == {}
-    row = connection.execute("SELECT status FROM destinations WHERE id = %s", (held,)).fetchone()
+    row = connection.execute("SELECT status FROM destinations WHERE id = %s", (destination_id,)).fetchone()
     assert row == ("active",)
 
 

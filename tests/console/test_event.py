@@ -63,13 +63,13 @@ def test_it_works(stage: Stage, show: Callable[..., str]) -> None:
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(1))
     bought = stage.event(buyer, amount="100", order_id="A-1", idempotency_key="key-1", sender="webhook")
     text = show(bought)
-    for part in (
+    for fragment in (
         "Purchase 100.00 USD", "Ann Ash ann@ash.example", "13 May 2026, 12:00 UTC", "Order A-1",
         "a webhook", "key-1", f"Receipt {bought}", "Google ads", "gclid=Cj0-1", "campaign Boots",
         "Its referrer is a known site: referrer google.com", "Why direct?",
         "Not sent to any ad platform",
     ):  # fmt: skip
-        assert part in text, part
+        assert fragment in text, fragment
     assert "Why unattributed" not in text
 
 
@@ -158,17 +158,19 @@ def test_what_became_of_it_at_ad_platforms(stage: Stage, show: Callable[..., str
     bought = stage.event(stage.contact(), amount="5")
     skipping = stage.destination(name="Pixel")
     stage.forwarded(skipping, bought, status="skipped", reason="no_identifier")
-    held = stage.destination(name="Held one", status="held", status_reason="Token refused.", held_since=NOON)
-    stage.forwarded(held, bought, status="queued", finished_at=None)
+    held_id = stage.destination(
+        name="Held one", status="held", status_reason="Token refused.", held_since=NOON
+    )
+    stage.forwarded(held_id, bought, status="queued", finished_at=None)
     failing = stage.destination(name="Failing")
     stage.forwarded(failing, bought, status="failed", error="Bad value", http_status=400)
     text = show(bought)
-    for part in (
+    for fragment in (
         "it has no identifier that the platform could match",
         "send an email or a phone number with events", "The destination is held: Token refused.",
         "resume the destination", "Bad value (HTTP 400)", "fix the cause, then replay it",
     ):  # fmt: skip
-        assert part in text, part
+        assert fragment in text, fragment
 
 
 def test_a_long_path_is_listed_from_both_ends(stage: Stage, show: Callable[..., str]) -> None:
@@ -209,11 +211,12 @@ def test_another_spaces_event_is_as_an_unknown_one(
 ) -> None:
     elsewhere = Stage(connection, make_space(), "")
     theirs = elsewhere.event(elsewhere.contact(), amount="5")
-    own = f"/console/spaces/{stage.space_id}/events"
+    events_path = f"/console/spaces/{stage.space_id}/events"
     answers = [
         owner.browser.get(path)
         for path in (
-            f"{own}/{theirs}", f"{own}/999999999", f"{own}/x", f"{own}/{'9' * 19}",
+            f"{events_path}/{theirs}", f"{events_path}/999999999",
+            f"{events_path}/x", f"{events_path}/{'9' * 19}",
             f"/console/spaces/{elsewhere.space_id}/events/{theirs}",
         )
     ]  # fmt: skip
@@ -225,12 +228,12 @@ def test_another_spaces_event_is_as_an_unknown_one(
 def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
     """The page shows the credit sent to a platform earlier, and next to it the model's credit now."""
     buyer = stage.contact()
-    told = stage.touchpoint(buyer, "facebook_ads", source_rule="fbclid", occurred_at=days(3))
+    touchpoint_id = stage.touchpoint(buyer, "facebook_ads", source_rule="fbclid", occurred_at=days(3))
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(2))
     stage.touchpoint(buyer, "email", source_rule="utm", occurred_at=days(1))
     bought = stage.event(buyer, amount="90", order_id="A-1")
     credit = {"share": 0.5, "paid_share": 0.5, "model": "linear", "window_days": 30}
     stage.forwarded(stage.destination(), bought, kind="credit", number=1, status="delivered",
-                    credit=Jsonb(credit), touchpoint_id=told)  # fmt: skip
+                    credit=Jsonb(credit), touchpoint_id=touchpoint_id)  # fmt: skip
     assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(bought)
     assert "Credit, 50.00 % by linear, delivered" in show(bought, "?attribution_window=7")

@@ -118,9 +118,9 @@ def test_page_csv_api_assistant_and_mail(
             assert "No data in this period" in page.text
             continue
         link = next(
-            part.split('"')[0].replace("&amp;", "&")
-            for part in page.text.split('href="')
-            if "/report.csv?" in part
+            fragment.split('"')[0].replace("&amp;", "&")
+            for fragment in page.text.split('href="')
+            if "/report.csv?" in fragment
         )
         file = owner.browser.get(link)
         parameters = urlsplit(link).query
@@ -133,22 +133,22 @@ def test_page_csv_api_assistant_and_mail(
             name: several if name in lists else several[0] for name, several in parse_qs(parameters).items()
         }
         arguments["attribution_window"] = int(arguments["attribution_window"])
-        told = assistant.call("query_report", **arguments)
-        assert {name: told[name] for name in ("columns", "rows", "totals")} == {
+        result = assistant.call("query_report", **arguments)
+        assert {name: result[name] for name in ("columns", "rows", "totals")} == {
             name: answer[name] for name in ("columns", "rows", "totals")
         }, query
-        shown = {
+        cells_by_channel = {
             CHANNELS[row[0].text.strip()]: values(row[1:])
             for row in tables.tables["channels"]
             if row[0].text.strip() in CHANNELS
         }
-        assert len(shown) == len(answer["rows"]), query
+        assert len(cells_by_channel) == len(answer["rows"]), query
         measures = parse_qs(parameters)["measures"]
         for row, line in zip(answer["rows"], csv.DictReader(file.text.splitlines()), strict=True):
             figures = dict(zip(answer["columns"], row, strict=True))
-            for place, measure in enumerate(measures):
+            for index, measure in enumerate(measures):
                 digits = format_figure(figures[measure])
-                assert shown[row[0]][place] == digits == line[measure], (query, row[0], measure)
+                assert cells_by_channel[row[0]][index] == digits == line[measure], (query, row[0], measure)
         schedule = mailed_periods().get(httpx.QueryParams(query)["period"])
         if schedule is not None:
             check_mail(send(database_url, space_id, "/channels", query, schedule), answer, measures)
@@ -170,8 +170,8 @@ def check_mail(notice: Notice, answer: dict[str, Any], measures: list[str]) -> N
         figures = dict(zip(answer["columns"], row, strict=True))
         for name, cell in zip(measures, cells, strict=True):
             if figures[name] is not None and name != "share":
-                shown, exact = Decimal(cell.replace(",", "")), Decimal(repr(figures[name]))
-                assert abs(shown - exact) <= Decimal("0.005"), (name, cell, exact)
+                cell_amount, exact = Decimal(cell.replace(",", "")), Decimal(repr(figures[name]))
+                assert abs(cell_amount - exact) <= Decimal("0.005"), (name, cell, exact)
 
 
 @pytest.mark.usefixtures("stage")
@@ -205,8 +205,8 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None
     where = (*where, title, cell.link)
     if title == "Revenue":
-        whole = where[1] == "headline" or of_credit is None
-        assert figure == (amount if whole else of_credit), where
+        is_full_amount = where[1] == "headline" or of_credit is None
+        assert figure == (amount if is_full_amount else of_credit), where
     elif title == "New customers" or (title in {"Orders", "Sign-ups", "Events"} and "headline" in where):
         assert figure == events, where
     head, *rows = [row for row in page.tables.get("listed", [[]]) if row] or [[]]
@@ -217,14 +217,14 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     assert len(rows) == events, where
     if not rows:
         return
-    place = columns.index("Amount")
-    assert sum(Decimal(row[place].value or "0") for row in rows) == amount, where
-    if of_credit is not None and all(row[place].value for row in rows):
-        place = columns.index("Credited revenue")
-        assert sum(Decimal(row[place].value or "0") for row in rows) == of_credit, where
+    column = columns.index("Amount")
+    assert sum(Decimal(row[column].value or "0") for row in rows) == amount, where
+    if of_credit is not None and all(row[column].value for row in rows):
+        column = columns.index("Credited revenue")
+        assert sum(Decimal(row[column].value or "0") for row in rows) == of_credit, where
 
 
 def next_of(html: str) -> str | None:
     """Return the address of a list's next page."""
-    _, found, rest = html.partition('rel="next" href="')
-    return rest.split('"')[0].replace("&amp;", "&") if found else None
+    _, separator, tail = html.partition('rel="next" href="')
+    return tail.split('"')[0].replace("&amp;", "&") if separator else None

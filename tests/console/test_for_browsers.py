@@ -60,8 +60,8 @@ def test_where_only_programs_go_they_get_json_whatever_they_take(
     browser: Browser, method: str, path: str
 ) -> None:
     """Some programs list HTML first in their default Accept header."""
-    taken = {"Accept": "text/html, image/gif, image/jpeg, */*; q=.2"}
-    answer = browser.client.request(method, path, headers=taken)
+    headers = {"Accept": "text/html, image/gif, image/jpeg, */*; q=.2"}
+    answer = browser.client.request(method, path, headers=headers)
     assert (answer.status_code, answer.json()) == (404, {"message": "Not Found."})
 
 
@@ -125,6 +125,6 @@ def test_a_session_that_ended_leads_back_to_the_form(
     assert answer.status_code == 303
     back = answer.headers["location"]
     assert back == f"/login?next={base}{page}%3Fagain"
-    shown = owner.browser.get(back)
-    (login,) = Forms(shown.text).forms
+    login_page = owner.browser.get(back)
+    (login,) = Forms(login_page.text).forms
     assert dict(login.fields)["next"] == f"{base}{page}?again"

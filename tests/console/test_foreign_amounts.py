@@ -50,7 +50,7 @@ def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int
 def test_it_works(
     stage: Stage, owner: Person, amount: str, currency: str | None, shown: tuple[str, str, str]
 ) -> None:
-    own, in_reports, in_timelines = shown
+    own_amount, in_reports, in_timelines = shown
     event_id, contact_id, company_id = sell(stage, amount, currency)
     base = f"/console/spaces/{stage.space_id}"
 
@@ -60,11 +60,11 @@ def test_it_works(
         return plain(answer.text)
 
     text = page(f"events/{event_id}")
-    assert f"Purchase {own}" in text
+    assert f"Purchase {own_amount}" in text
     assert in_reports in text
     for path in (f"contacts/{contact_id}", f"companies/{company_id}"):
         text = page(path)
-        assert f"{own} {in_timelines}".strip() in text
+        assert f"{own_amount} {in_timelines}".strip() in text
 
 
 def test_the_list_of_events_shows_both(stage: Stage, owner: Person) -> None:

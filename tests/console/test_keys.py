@@ -35,9 +35,9 @@ def status(console: Running, key: str, address: str = "127.0.0.1") -> int:
 
 def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     page = make_page(space_id)
-    made = owner.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])
-    key = key_on(made.text)
-    assert "cannot be shown again" in made.text
+    answer = owner.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])
+    key = key_on(answer.text)
+    assert "cannot be shown again" in answer.text
     wait_until(lambda: status(console, key) not in {401, 429})
     assert status(console, key) in {200, 422}
     assert "trk_sk_" not in owner.browser.get(page).text
@@ -51,8 +51,8 @@ def test_a_key_is_rotated_and_bound_to_addresses(
     owner: Person, console: Running, accounts: Accounts, space_id: int
 ) -> None:
     page = make_page(space_id)
-    made = owner.browser.fill(page, f"{page}/create", name="Shop", expires="90d")
-    old = key_on(made.text)
+    answer = owner.browser.fill(page, f"{page}/create", name="Shop", expires="90d")
+    old = key_on(answer.text)
     (first,) = accounts.run(lambda c: list_keys(c, space_id))
     form = owner.browser.form(page, f"{page}/rotate")
     rotated = owner.browser.send(form, key=str(first.id), overlap="7d")
@@ -61,9 +61,9 @@ def test_a_key_is_rotated_and_bound_to_addresses(
     assert "The old key works until" in rotated.text
     assert "never used" in rotated.text
     wait_until(lambda: {status(console, old), status(console, new)} <= {200, 429})
-    again = owner.browser.send(form, key=str(first.id), overlap="7d")
-    assert again.status_code == 409
-    assert "already replaced" in again.text
+    retry = owner.browser.send(form, key=str(first.id), overlap="7d")
+    assert retry.status_code == 409
+    assert "already replaced" in retry.text
     (successor,) = accounts.run(lambda c: list_keys(c, space_id))[1:]
     values = {"key": str(successor.id)}
     refused = owner.browser.fill(page, f"{page}/restrict", **values, addresses="10.1.1.1/8")
@@ -98,36 +98,36 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
     page = make_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     assert owner.browser.send(form, name="First").status_code == 200
-    again = owner.browser.send(form, name="Second")
-    assert again.status_code == 403
-    assert "form has expired" in again.text
+    retry = owner.browser.send(form, name="Second")
+    assert retry.status_code == 403
+    assert "form has expired" in retry.text
     assert "Second" not in owner.browser.get(page).text
 
 
 def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int) -> None:
     page = make_page(space_id)
-    for values, told in (
+    for values, message in (
         ({"name": " "}, "must not be empty"), ({"name": "x" * 256}, "255"),
         ({"expires": "soon"}, "hours or days"), ({"addresses": "office"}, "IPv4 or IPv6"),
         ({"scope": []}, "The scope"), ({"scope": ["all"]}, "none of"),
     ):  # fmt: skip
         answer = owner.browser.fill(page, f"{page}/create", **{"name": "Shop", **values})
         assert answer.status_code == 422
-        assert told in answer.text
+        assert message in answer.text
         assert "trk_sk_" not in answer.text
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
-    owner, other = person(Role.OWNER), person(role)
+    owner, visitor = person(Role.OWNER), person(role)
     page = make_page(space_id)
     owner.browser.fill(page, f"{page}/create", name="Shop")
-    offered = other.browser.get(page).text
+    offered = visitor.browser.get(page).text
     allowed = role is not Role.VIEWER
     assert (f"{page}/create" in offered) == (f"{page}/revoke" in offered) == allowed
     form = owner.browser.form(page, f"{page}/revoke")
-    token = {"form_token": form_token(other.form_key, "revoke key")}
-    answer = other.browser.send(form, follow=False, **token)
+    token = {"form_token": form_token(visitor.form_key, "revoke key")}
+    answer = visitor.browser.send(form, follow=False, **token)
     assert answer.status_code == (303 if allowed else 403)
 
 

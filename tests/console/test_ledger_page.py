@@ -48,13 +48,13 @@ def delete(person: Person, page: str, query: str, confirm: str) -> Any:
 
 def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
     put(spent(13, 100), spent(13, 60, campaign_id="4711", clicks=31), spent(12, "0.5", country="DE"))
-    shown = owner.browser.get(f"{page}?{MAY}").text
-    assert [(row[0], row[3], row[7], row[8], row[10]) for row in rows(shown)] == [
+    text = owner.browser.get(f"{page}?{MAY}").text
+    assert [(row[0], row[3], row[7], row[8], row[10]) for row in rows(text)] == [
         ("13 May 2026", "4711", "60.00 EUR", "60.00", "31"),
         ("13 May 2026", "all", "100.00 EUR", "40.00 not broken down", UNREPORTED),
         ("12 May 2026", "all", "0.50 EUR", "0.50", UNREPORTED),
     ]
-    assert "Total: 100.50 EUR ." in words(shown)
+    assert "Total: 100.50 EUR ." in words(text)
     of_campaign = owner.browser.get(f"{page}?{MAY}&campaign_id=4711&platform=Google+Ads").text
     assert [row[3] for row in rows(of_campaign)] == ["4711"]
     assert "Total: 60.00 EUR ." in words(of_campaign)
@@ -75,17 +75,17 @@ def test_the_total_of_campaigns_leads_to_what_comes_to_it(
     put(spent(13, "10.01", currency="USD"), spent(14, 5), spent(14, 7, campaign_id="1"))
     campaigns = owner.browser.get(page.replace("/spend", f"/campaigns?{MAY}")).text
     ((link, total),) = re.findall(r'<a href="([^"]+/spend\?[^"]+)">([\d.,]+) EUR</a>', campaigns)
-    shown = words(owner.browser.get(link.replace("&amp;", "&")).text)
-    assert f"Total: {total} EUR , converted at each day" in shown
-    assert "7.00 EUR, 10.01 USD" in shown
+    text = words(owner.browser.get(link.replace("&amp;", "&")).text)
+    assert f"Total: {total} EUR , converted at each day" in text
+    assert "7.00 EUR, 10.01 USD" in text
 
 
 def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., None]) -> None:
     put(spent(13, 10, currency="USD"), spent(13, 5))
-    shown = words(owner.browser.get(f"{page}?{MAY}").text)
-    assert "Spend of 10.00 USD left out: no exchange rate" in shown
-    assert "Total: 5.00 EUR , converted at each day" in shown
-    assert "5.00 EUR, 10.00 USD" in shown
+    text = words(owner.browser.get(f"{page}?{MAY}").text)
+    assert "Spend of 10.00 USD left out: no exchange rate" in text
+    assert "Total: 5.00 EUR , converted at each day" in text
+    assert "5.00 EUR, 10.00 USD" in text
 
 
 def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,18 +110,21 @@ def test_rows_are_deleted_once_their_number_is_typed(
     assert "must be 1, the number of rows to delete." in refused.text
     assert re.findall(r'id="(\w+)-refusal"', refused.text) == ["confirm"]
     assert "are deleted" in delete(owner, page, of_day, "1").text
-    left = rows(owner.browser.get(f"{page}?{MAY}").text)
-    assert [(row[0], row[1]) for row in left] == [("14 May 2026", "meta"), ("13 May 2026", "google")]
+    remaining_rows = rows(owner.browser.get(f"{page}?{MAY}").text)
+    assert [(row[0], row[1]) for row in remaining_rows] == [
+        ("14 May 2026", "meta"),
+        ("13 May 2026", "google"),
+    ]
 
 
 def test_who_only_looks_deletes_and_imports_nothing(
     person: Callable[..., Person], page: str, put: Callable[..., None]
 ) -> None:
     put(spent(13, 100))
-    shown = person(Role.VIEWER).browser.get(f"{page}?{MAY}").text
-    assert len(rows(shown)) == 1
-    assert "Delete these rows" not in shown
-    assert "Import spend" not in shown
+    text = person(Role.VIEWER).browser.get(f"{page}?{MAY}").text
+    assert len(rows(text)) == 1
+    assert "Delete these rows" not in text
+    assert "Import spend" not in text
 
 
 def test_what_is_wrong_stands_at_its_field(owner: Person, page: str) -> None:
@@ -129,9 +132,9 @@ def test_what_is_wrong_stands_at_its_field(owner: Person, page: str) -> None:
         ("start_date=2026-05-02&end_date=2026-05-01", "end_date"), ("currency=EURO", "currency"),
         ("start_date=May", "start_date"),
     ):  # fmt: skip
-        shown = owner.browser.get(f"{page}?{query}")
-        assert shown.status_code == 422
-        assert re.findall(r'id="(\w+)-refusal"', shown.text) == [field]
+        answer = owner.browser.get(f"{page}?{query}")
+        assert answer.status_code == 422
+        assert re.findall(r'id="(\w+)-refusal"', answer.text) == [field]
 
 
 def test_too_many_rows_are_not_added_up(
@@ -139,6 +142,6 @@ def test_too_many_rows_are_not_added_up(
 ) -> None:
     monkeypatch.setattr(ledger, "MOST_SUMMED", 0)
     put(spent(13, 100))
-    shown = owner.browser.get(f"{page}?{MAY}").text
-    assert "choose fewer days" in shown
-    assert rows(shown)[0][8].startswith(f"{NONE} Too many rows")
+    text = owner.browser.get(f"{page}?{MAY}").text
+    assert "choose fewer days" in text
+    assert rows(text)[0][8].startswith(f"{NONE} Too many rows")

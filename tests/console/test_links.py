@@ -37,8 +37,8 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def link_on(page: str) -> str:
-    found = re.search(r'<code id="link"[^>]*>(.*?)</code>', page)
-    return html.unescape(found[1]) if found else ""
+    match = re.search(r'<code id="link"[^>]*>(.*?)</code>', page)
+    return html.unescape(match[1]) if match else ""
 
 
 def plain(page: str) -> str:
@@ -81,9 +81,9 @@ def test_a_link_is_named_by_the_spaces_rules(
 
 
 def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> None:
-    for at in range(3):
+    for number in range(3):
         stage.touchpoint(
-            stage.contact(), "email", source_rule="utm_source", campaign_name=f"C{at}",
+            stage.contact(), "email", source_rule="utm_source", campaign_name=f"C{number}",
             ad_id="77", keyword="boots", url=f"{PAGE}?utm_source=klaviyo&utm_medium=mail",
         )  # fmt: skip
     page = owner.browser.get(path).text
@@ -179,7 +179,7 @@ def test_many_links(owner: Person, path: str) -> None:
         8: "The row has more cells than there are columns: address, campaign, source.",
     }
     # The file is built from the same input as the page.
-    form = next(each for each in owner_forms(answer) if "as" not in each and "rows" in each)
+    form = next(fields for fields in owner_forms(answer) if "as" not in fields and "rows" in fields)
     file = owner.browser.client.post(f"{path}/many", data=form | {"as": "csv"})
     assert 'filename="links.csv"' in file.headers["content-disposition"]
     lines = list(csv.DictReader(io.StringIO(file.text)))

@@ -47,8 +47,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lines(answer: httpx.Response) -> dict[str, str]:
     """Return the lines of the page as text, by key."""
-    found = re.findall(r'data-line="([^"]*)">(.*?)</li>', answer.text, re.DOTALL)
-    return {key: html.unescape(" ".join(re.sub("<[^>]*>", " ", line).split())) for key, line in found}
+    matches = re.findall(r'data-line="([^"]*)">(.*?)</li>', answer.text, re.DOTALL)
+    return {key: html.unescape(" ".join(re.sub("<[^>]*>", " ", line).split())) for key, line in matches}
 
 
 def links(answer: httpx.Response, key: str) -> list[str]:
@@ -65,7 +65,7 @@ def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
     event = stage.event(
         contact, event_time=at, received_at=at, amount="49.9", currency="EUR", sender="api_key"
     )
-    sent = stage.touchpoint(
+    sent_touch = stage.touchpoint(
         contact, "email", source_rule="utm_source", occurred_at=at, sent=True, referrer_host=text
     )
     insert: Callable[..., Any] = stage._insert
@@ -81,28 +81,28 @@ def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
         "name": text, "site_key": f"k{stage.space_id}", "origins": ["https://a.example"],
         "bot_hits": 7, "last_bot_at": at,
     })  # fmt: skip
-    return {"contact": contact, "page": page, "event": event, "sent": sent}
+    return {"contact": contact, "page": page, "event": event, "sent": sent_touch}
 
 
 def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, now: datetime) -> None:
     ids = put_all(stage, now)
     answer = owner.browser.get(path)
-    shown = lines(answer)
+    texts = lines(answer)
     base = f"/console/spaces/{space_id}"
-    assert len(shown) == 7
-    visit = shown[f"visits-{ids['page']}"]
+    assert len(texts) == 7
+    visit = texts[f"visits-{ids['page']}"]
     assert "Page view /tents/Ada of Ada" in visit
     assert visit.endswith("Google ads stored")
     assert f"{base}/contacts/{ids['contact']}" in links(answer, f"visits-{ids['page']}")
-    event = shown[f"events-{ids['event']}"]
+    event = texts[f"events-{ids['event']}"]
     assert "purchase 49.90 EUR of Ada by an API key E-mail stored" in event
     assert links(answer, f"events-{ids['event']}")[0] == f"{base}/events/{ids['event']}"
-    assert shown[f"touchpoints-{ids['sent']}"].endswith("E-mail stored")
-    assert "its order id was already used" in shown["duplicates-1000000000"]
+    assert texts[f"touchpoints-{ids['sent']}"].endswith("E-mail stored")
+    assert "its order id was already used" in texts["duplicates-1000000000"]
     assert links(answer, "duplicates-1000000000")[0] == f"{base}/events/{ids['event']}"
-    assert "processing it failed: Ada" in shown["rejected-1000000001"]
-    assert "waiting" in shown["waiting-1000000002"]
-    assert next(line for key, line in shown.items() if key.startswith("bots")).endswith(
+    assert "processing it failed: Ada" in texts["rejected-1000000001"]
+    assert "waiting" in texts["waiting-1000000002"]
+    assert next(line for key, line in texts.items() if key.startswith("bots")).endswith(
         "A bot on Ada 7 page views by bots ignored so far ignored"
     )
     assert "secret words" not in answer.text
@@ -134,8 +134,8 @@ def test_nothing_came(owner: Person, stage: Stage, path: str) -> None:
 
 def test_the_latest_fifty(owner: Person, stage: Stage, path: str, now: datetime) -> None:
     contact = stage.contact()
-    for at in range(60):
-        stage.event(contact, event_time=now, received_at=now - timedelta(seconds=60 - at))
+    for index in range(60):
+        stage.event(contact, event_time=now, received_at=now - timedelta(seconds=60 - index))
     answer = owner.browser.get(path)
     assert len(lines(answer)) == 50
     assert "These are the latest 50." in answer.text
@@ -147,11 +147,11 @@ def test_what_has_not_changed(owner: Person, stage: Stage, path: str, now: datet
     answer = owner.browser.get(f"{path}/latest")
     tag = answer.headers["etag"]
     while True:  # a new minute starts a new list
-        same = owner.browser.client.get(f"{path}/latest", headers={"If-None-Match": tag})
-        if same.status_code == 304:
+        response = owner.browser.client.get(f"{path}/latest", headers={"If-None-Match": tag})
+        if response.status_code == 304:
             break
-        tag = same.headers["etag"]
-    assert same.content == b""
+        tag = response.headers["etag"]
+    assert response.content == b""
     stage.event(stage.contact(), event_time=now, received_at=now)
     new = owner.browser.client.get(f"{path}/latest", headers={"If-None-Match": tag})
     assert new.status_code == 200
@@ -163,11 +163,11 @@ def test_one_snapshot_for_all(
     accounts: Accounts, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch, now: datetime
 ) -> None:
     monkeypatch.setattr(arrivals, "FRESH_SECONDS", 60)
-    made: list[int] = []
+    calls: list[int] = []
     fetch = arrivals.fetch_snapshot
 
     async def counted(*arguments: Any) -> Any:
-        made.append(1)
+        calls.append(1)
         return await fetch(*arguments)
 
     monkeypatch.setattr(arrivals, "fetch_snapshot", counted)
@@ -179,7 +179,7 @@ def test_one_snapshot_for_all(
     first = accounts.run(look)
     stage.event(stage.contact(), event_time=now, received_at=now)
     assert accounts.run(look)[0] is first[9]
-    assert len(made) == 1
+    assert len(calls) == 1
 
 
 def test_hostile_names(owner: Person, stage: Stage, path: str, now: datetime) -> None:
@@ -193,9 +193,9 @@ def test_without_scripts(owner: Person, path: str) -> None:
     page = owner.browser.get(path)
     assert f'href="{path}?reload=on"' in page.text
     assert "refresh" not in page.headers
-    again = owner.browser.get(f"{path}?kind=events&reload=on")
-    assert again.headers["refresh"] == "15"
-    assert f'href="{path}?kind=events">Stop reloading' in again.text
+    second_page = owner.browser.get(f"{path}?kind=events&reload=on")
+    assert second_page.headers["refresh"] == "15"
+    assert f'href="{path}?kind=events">Stop reloading' in second_page.text
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -205,6 +205,6 @@ def test_everybody_of_the_space_may(
     person(Role.OWNER)
     visitor = person(role)
     assert visitor.browser.get(f"{path}/latest").status_code == 200
-    other = path.replace(path.split("/")[3], str(make_space(name="Secret")))
+    other_path = path.replace(path.split("/")[3], str(make_space(name="Secret")))
     for end in ("", "/latest"):
-        assert visitor.browser.get(other + end).status_code == 404
+        assert visitor.browser.get(other_path + end).status_code == 404

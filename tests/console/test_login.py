@@ -85,8 +85,8 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
             headers = {"Origin": origin} | ({"Sec-Fetch-Site": site} if site else {})
             answer = httpx.post(f"{running.base_url}/login", data={"a": "b"}, headers=headers)
             assert answer.status_code == expected
-            own = "form has expired" in answer.text
-            assert own == (origin == "https://console.example.com")
+            has_expired = "form has expired" in answer.text
+            assert has_expired == (origin == "https://console.example.com")
     finally:
         running.stop()
 
@@ -129,8 +129,8 @@ def test_a_form_without_its_token(browser: Browser, accounts: Accounts, token: s
 
 
 def test_a_token_of_another_form_or_visitor(owner: Person, person: Callable[..., Person]) -> None:
-    other = person(Role.OWNER)
-    theirs = other.browser.form("/console/account", "/console/account/name")
+    other_owner = person(Role.OWNER)
+    theirs = other_owner.browser.form("/console/account", "/console/account/name")
     assert owner.browser.send(theirs, name="x").status_code == 403
     logout = dict(owner.browser.form("/console/account", "/logout").fields)
     mine = owner.browser.form("/console/account", "/console/account/name")
@@ -146,16 +146,16 @@ def test_a_login_that_another_site_began(browser: Browser, new_browser: Callable
 
 
 def test_a_form_left_open_while_logging_in_elsewhere(owner: Person, accounts: Accounts) -> None:
-    other = accounts.user()
+    other_user = accounts.user()
     session = owner.browser.session() or ""
     owner.browser.client.cookies.clear()
     form = owner.browser.form("/login", "/login")
     owner.browser.client.cookies.set("headwater_session", session, "127.0.0.1")
-    refused = owner.browser.send(form, email=other.email, password="wrong password")
+    refused = owner.browser.send(form, email=other_user.email, password="wrong password")
     assert refused.status_code == 422
-    (again,) = [one for one in Forms(refused.text).forms if one.action == "/login"]
-    assert owner.browser.send(again, email=other.email, password=PASSWORD).status_code == 200
-    assert other.email in owner.browser.get("/console/account").text
+    (login_form,) = [candidate for candidate in Forms(refused.text).forms if candidate.action == "/login"]
+    assert owner.browser.send(login_form, email=other_user.email, password=PASSWORD).status_code == 200
+    assert other_user.email in owner.browser.get("/console/account").text
     ended = httpx.get(f"{owner.browser.client.base_url}/console/account",
                       headers={"Cookie": f"headwater_session={session}"})  # fmt: skip
     assert ended.status_code == 303, "the session before has ended"
@@ -207,17 +207,17 @@ def test_of_all_tries_ten_are_looked_at(
     assert 1 <= passwords.verified - before <= FAILURES
     assert set(statuses) == {422, 429}
     # The attack continues through the growing waits between attempts, until all attempts are used.
-    used = connection.execute(
+    cursor = connection.execute(
         "UPDATE attempts SET taken_at = %s WHERE subject = %s",
         ([datetime.now(UTC)] * FAILURES, hash_secret(f"login to\0{user.email}")),
     )
-    assert used.rowcount == 1
+    assert cursor.rowcount == 1
     page = browser.send(form, email=user.email, password=PASSWORD)
     assert page.status_code == 429
     assert 1 <= int(page.headers["retry-after"]) <= 900
     assert "Too many attempts to log in. Try again in" in page.text
-    other = accounts.user()
-    assert browser.log_in(other).status_code == 200, "others log in as before"
+    other_user = accounts.user()
+    assert browser.log_in(other_user).status_code == 200, "others log in as before"
 
 
 def test_an_address_that_tries_many_accounts(
@@ -252,12 +252,12 @@ def test_the_unknown_cost_the_same(browser: Browser, accounts: Accounts) -> None
     def difference(attempt: int) -> float:
         took: dict[bool, list[float]] = {True: [], False: []}
         for number in range(40):
-            known = number % 2 == 0
-            email = accounts.user().email if known else unique_email()
+            is_known = number % 2 == 0
+            email = accounts.user().email if is_known else unique_email()
             browser.client.headers["X-Forwarded-For"] = f"10.97.{attempt}.{number}"
             start = time.perf_counter()
             browser.send(form, email=email, password="wrong password")
-            took[known].append(time.perf_counter() - start)
+            took[is_known].append(time.perf_counter() - start)
         return abs(statistics.median(took[True]) - statistics.median(took[False]))
 
     assert any(difference(attempt) < 0.005 for attempt in range(3))
@@ -291,19 +291,19 @@ def test_next_leads_nowhere_else(browser: Browser, accounts: Accounts, path: str
         typed = {"email": user.email, "password": PASSWORD, "next": path.replace("\x00", "")}
         answer = browser.send(form, follow=False, **typed)
         assert answer.headers["location"] == HOME
-        again = browser.get(f"/login?next={quote(path)}", follow=False)
-        assert again.headers["location"] == HOME
+        redirect = browser.get(f"/login?next={quote(path)}", follow=False)
+        assert redirect.headers["location"] == HOME
         browser.client.cookies.clear()
 
 
 def test_a_guest_comes_back_to_the_page(browser: Browser, owner: Person, space_id: int) -> None:
-    asked = f"/console/spaces/{space_id}/members?a=b"
-    page = browser.get(asked)
+    path = f"/console/spaces/{space_id}/members?a=b"
+    page = browser.get(path)
     assert page.url.path == "/login"
-    assert page.url.params["next"] == asked
+    assert page.url.params["next"] == path
     form = browser.form(str(page.url.raw_path, "ascii"), "/login")
     answer = browser.send(form, email=owner.user.email, password=PASSWORD)
-    assert answer.url.raw_path.decode() == asked
+    assert answer.url.raw_path.decode() == path
 
 
 def test_how_addresses_are_counted() -> None:
@@ -323,15 +323,15 @@ def test_a_known_browser_is_not_locked_out_by_others(
     new_browser: Callable[[], Browser], accounts: Accounts
 ) -> None:
     """Its own failures are still counted, and another account's known browser doesn't count as known here."""
-    user, browser, other = accounts.user(), new_browser(), new_browser()
+    user, browser, other_browser = accounts.user(), new_browser(), new_browser()
     browser.log_in(user)
-    other.log_in(accounts.user())
+    other_browser.log_in(accounts.user())
     for _ in range(4):
         new_browser().log_in(user, "wrong password")
     browser.client.cookies.delete("headwater_session")
-    other.client.cookies.delete("headwater_session")
+    other_browser.client.cookies.delete("headwater_session")
     assert new_browser().log_in(user).status_code == 429
-    assert other.log_in(user).status_code == 429
+    assert other_browser.log_in(user).status_code == 429
     assert browser.log_in(user).status_code == 200
     browser.client.cookies.delete("headwater_session")
     answers = [browser.log_in(user, "wrong password").status_code for _ in range(FAILURES + 1)]

@@ -60,10 +60,10 @@ def rows(page: str) -> list[str]:
 def test_it_works(owner: Person, fill: Callable[[str], None], space_id: int, end: str) -> None:
     fill(end)
     path, search = f"/console/spaces/{space_id}{end}", SEARCH.get(end, "find")
-    kept = KEPT.get(end, MANY * 3 // 4)
+    row_count = KEPT.get(end, MANY * 3 // 4)
     first = owner.browser.get(path)
     assert len(first.content) < LARGEST
-    assert f"{kept:,} " in first.text
+    assert f"{row_count:,} " in first.text
     assert len(rows(first.text)) == PER_PAGE
     more = re.search(r'<a rel="next" href="([^"]+)"', first.text)
     assert more is not None
@@ -73,10 +73,10 @@ def test_it_works(owner: Person, fill: Callable[[str], None], space_id: int, end
     last = owner.browser.get(f"{path}?page=999999").text
     assert rows(last)
     assert 'rel="next"' not in last
-    wanted = rows(second)[7]
-    found = owner.browser.get(f"{path}?{search}={wanted.upper()}").text
-    assert wanted in rows(found)
-    assert all(wanted in name for name in rows(found))
+    search_name = rows(second)[7]
+    result = owner.browser.get(f"{path}?{search}={search_name.upper()}").text
+    assert search_name in rows(result)
+    assert all(search_name in name for name in rows(result))
     nothing = owner.browser.get(f"{path}?{search}=<script>")
     assert nothing.status_code == 200
     assert "<script>" not in nothing.text

@@ -26,8 +26,8 @@ def make_page(space_id: int) -> str:
 
 
 def roles(accounts: Accounts, space_id: int) -> dict[int, Role]:
-    listed = accounts.run(lambda c: members.list_members(c, space_id))
-    return {one.user_id: one.role for one in listed}
+    space_members = accounts.run(lambda c: members.list_members(c, space_id))
+    return {member.user_id: member.role for member in space_members}
 
 
 def link_on(html: str) -> str:
@@ -39,8 +39,8 @@ def test_it_works(
     owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
 ) -> None:
     page, email = make_page(space_id), unique_email()
-    made = owner.browser.fill(page, f"{page}/invite", email=email, role="admin")
-    link = link_on(made.text)
+    answer = owner.browser.fill(page, f"{page}/invite", email=email, role="admin")
+    link = link_on(answer.text)
     assert link not in owner.browser.get(page).text
     assert email in owner.browser.get(page).text
     guest = new_browser()
@@ -51,7 +51,7 @@ def test_it_works(
     assert joined.url.path == f"/console/spaces/{space_id}/setup"
     assert "Welcome" in joined.text
     assert guest.get(link).status_code == 404
-    (user_id,) = [one for one in roles(accounts, space_id) if one != owner.user.id]
+    (user_id,) = [member_id for member_id in roles(accounts, space_id) if member_id != owner.user.id]
     changed = owner.browser.fill(page, f"{page}/role", holding={"member": str(user_id)}, role="viewer")
     assert "The role is changed." in changed.text
     assert roles(accounts, space_id)[user_id] is Role.VIEWER
@@ -61,13 +61,13 @@ def test_it_works(
 
 
 def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Accounts, space_id: int) -> None:
-    other = person(Role.ADMIN)
-    new = tokens.NewToken(other.user.id, "personal", "t")
+    admin = person(Role.ADMIN)
+    new = tokens.NewToken(admin.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     page = make_page(space_id)
-    owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)})
+    owner.browser.fill(page, f"{page}/remove", holding={"member": str(admin.user.id)})
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
-    assert other.browser.get("/console/account").status_code == 200, "the account stays"
+    assert admin.browser.get("/console/account").status_code == 200, "the account stays"
 
 
 def post(person: Person, space_id: int, action: str, **values: str) -> int:
@@ -80,25 +80,25 @@ def post(person: Person, space_id: int, action: str, **values: str) -> int:
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may_do_what(person: Make, accounts: Accounts, space_id: int, role: Role) -> None:
     person(Role.OWNER)
-    somebody = person(role)
+    visitor = person(role)
     may = {
         Role.OWNER: {Role.OWNER, Role.ADMIN, Role.VIEWER},
         Role.ADMIN: {Role.ADMIN, Role.VIEWER},
         Role.VIEWER: set[Role](),
     }[role]
-    for given in Role:
-        answer = post(somebody, space_id, "invite", email=unique_email(), role=given)
-        assert answer == (200 if given in may else 403), f"{role} invites {given}"
+    for new_role in Role:
+        answer = post(visitor, space_id, "invite", email=unique_email(), role=new_role)
+        assert answer == (200 if new_role in may else 403), f"{role} invites {new_role}"
         for before in Role:
             member = accounts.member(space_id, before)
-            values = {"member": str(member.id), "role": given.value}
-            allowed = given in may and before in may
-            answer = post(somebody, space_id, "role", **values)
-            assert answer == (303 if allowed else 403), f"{role} makes {before} {given}"
-            assert roles(accounts, space_id)[member.id] is (given if allowed else before)
+            values = {"member": str(member.id), "role": new_role.value}
+            allowed = new_role in may and before in may
+            answer = post(visitor, space_id, "role", **values)
+            assert answer == (303 if allowed else 403), f"{role} makes {before} {new_role}"
+            assert roles(accounts, space_id)[member.id] is (new_role if allowed else before)
     for before in Role:
         member = accounts.member(space_id, before)
-        answer = post(somebody, space_id, "remove", member=str(member.id))
+        answer = post(visitor, space_id, "remove", member=str(member.id))
         assert answer == (303 if before in may else 403), f"{role} removes {before}"
 
 
@@ -113,18 +113,18 @@ def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> 
             for form in forms if form.action.startswith(page)
         ]  # fmt: skip
 
-    ids = [str(one.user.id) for one in (owner, admin, viewer)]
+    ids = [str(member.user.id) for member in (owner, admin, viewer)]
     assert offered(viewer) == [("remove", ids[2])], "leaving is all"
-    assert {one for name, one in offered(admin) if name == "role"} == set(ids[1:])
-    assert {one for name, one in offered(owner) if name == "role"} == set(ids)
+    assert {member_id for name, member_id in offered(admin) if name == "role"} == set(ids[1:])
+    assert {member_id for name, member_id in offered(owner) if name == "role"} == set(ids)
     assert ("invite", "") in offered(admin)
 
 
 def test_the_last_owner_stays(owner: Person, accounts: Accounts, space_id: int) -> None:
-    page, own = make_page(space_id), {"member": str(owner.user.id)}
+    page, own_member = make_page(space_id), {"member": str(owner.user.id)}
     for answer in (
-        owner.browser.fill(page, f"{page}/remove", holding=own),
-        owner.browser.fill(page, f"{page}/role", holding=own, role="viewer"),
+        owner.browser.fill(page, f"{page}/remove", holding=own_member),
+        owner.browser.fill(page, f"{page}/role", holding=own_member, role="viewer"),
     ):
         assert answer.status_code == 409
         assert "A Space needs an owner" in answer.text
@@ -135,9 +135,9 @@ def test_leaving(person: Make, accounts: Accounts, space_id: int) -> None:
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
     page = make_page(space_id)
-    left = viewer.browser.fill(page, f"{page}/remove", holding={"member": str(viewer.user.id)})
-    assert left.url.path == "/console"
-    assert "You have left the Space." in left.text
+    answer = viewer.browser.fill(page, f"{page}/remove", holding={"member": str(viewer.user.id)})
+    assert answer.url.path == "/console"
+    assert "You have left the Space." in answer.text
     assert viewer.user.id not in roles(accounts, space_id)
 
 
@@ -158,11 +158,11 @@ def test_an_invitation_for_somebody_with_an_account(
 ) -> None:
     page = make_page(space_id)
     guest = accounts.user(name="Grace")
-    made = owner.browser.fill(page, f"{page}/invite", email=guest.email, role="viewer")
-    link, browser = link_on(made.text), new_browser()
-    taken = browser.fill(link, link, email=guest.email, password="another password")
-    assert taken.status_code == 409
-    assert "There is an account with this e-mail address." in taken.text
+    answer = owner.browser.fill(page, f"{page}/invite", email=guest.email, role="viewer")
+    link, browser = link_on(answer.text), new_browser()
+    refusal = browser.fill(link, link, email=guest.email, password="another password")
+    assert refusal.status_code == 409
+    assert "There is an account with this e-mail address." in refusal.text
     assert browser.session() is None, "an invitation is no way into an account"
     login = browser.form(f"/login?next={link}", "/login")
     back = browser.send(login, email=guest.email, password=PASSWORD)
@@ -184,11 +184,11 @@ def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser
 )
 def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, str], told: str) -> None:
     page = make_page(space_id)
-    given = {"email": unique_email(), **values}
-    answer = owner.browser.fill(page, f"{page}/invite", **given)
+    form_values = {"email": unique_email(), **values}
+    answer = owner.browser.fill(page, f"{page}/invite", **form_values)
     assert answer.status_code == 422
     assert told in answer.text
-    assert given["email"] in answer.text
+    assert form_values["email"] in answer.text
 
 
 def test_a_refused_invitation_keeps_its_role(owner: Person, space_id: int) -> None:
@@ -211,12 +211,12 @@ def test_no_such_member(owner: Person, space_id: int, member: str) -> None:
 def test_removal_offers_to_revoke_the_keys_they_made(
     owner: Person, person: Make, accounts: Accounts, space_id: int, revoke: bool
 ) -> None:
-    other = person(Role.ADMIN)
+    admin = person(Role.ADMIN)
     keys_page = f"/console/spaces/{space_id}/keys"
-    other.browser.fill(keys_page, f"{keys_page}/create", name="Their shop")
+    admin.browser.fill(keys_page, f"{keys_page}/create", name="Their shop")
     page = make_page(space_id)
     assert "Their shop (never used)" in owner.browser.get(page).text
-    chosen = {"revoke_keys": "yes"} if revoke else {}
-    owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)}, **chosen)
-    made = [key for key in accounts.run(lambda c: list_keys(c, space_id)) if key.made_by]
-    assert [key.revoked_at is not None for key in made] == [revoke]
+    choice = {"revoke_keys": "yes"} if revoke else {}
+    owner.browser.fill(page, f"{page}/remove", holding={"member": str(admin.user.id)}, **choice)
+    keys = [key for key in accounts.run(lambda c: list_keys(c, space_id)) if key.made_by]
+    assert [key.revoked_at is not None for key in keys] == [revoke]

@@ -40,8 +40,8 @@ def marks(page: str) -> list[str]:
 
 
 def listed(page: str) -> list[str]:
-    found = re.search(r'id="notes">(.*?)<details>', page, re.DOTALL)
-    return [unescape(text) for text in re.findall(r"<bdi>(.*?)</bdi>", found[1])] if found else []
+    match = re.search(r'id="notes">(.*?)<details>', page, re.DOTALL)
+    return [unescape(text) for text in re.findall(r"<bdi>(.*?)</bdi>", match[1])] if match else []
 
 
 @pytest.mark.usefixtures("stage")
@@ -199,5 +199,5 @@ def test_a_share_link_has_them_only_when_chosen(owner: Person, space_id: int, se
 
 
 def listed_in_shared(page: str) -> list[str]:
-    found = re.search(r'id="notes">(.*?)</ol>', page, re.DOTALL)
-    return re.findall(r"<bdi>(.*?)</bdi>", found[1]) if found else []
+    match = re.search(r'id="notes">(.*?)</ol>', page, re.DOTALL)
+    return re.findall(r"<bdi>(.*?)</bdi>", match[1]) if match else []

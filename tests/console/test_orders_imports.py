@@ -119,32 +119,32 @@ def refusal(page: httpx.Response) -> str:
 
 
 def test_it_works(desk: Desk) -> None:
-    here = desk.begin(GERMAN.encode("cp1252"))
-    page = desk.browser.get(here).text
+    import_path = desk.begin(GERMAN.encode("cp1252"))
+    page = desk.browser.get(import_path).text
     assert "separated by semicolons" in page
     for column, field in (
         ("Bestellnummer", "order_id"), ("E-Mail", "email"), ("Gesamtbetrag", "amount"),
         ("Bestelldatum", "event_time"),
     ):  # fmt: skip
         assert re.search(rf"What {column} is.*?<option selected>{field}<", page, re.DOTALL)
-    for chosen in ('value="dmy" selected', 'value="comma" selected', "selected>purchase<"):
-        assert chosen in page
+    for fragment in ('value="dmy" selected', 'value="comma" selected', "selected>purchase<"):
+        assert fragment in page
 
-    checked = desk.check(here, timezone="Europe/Berlin")
+    checked = desk.check(import_path, timezone="Europe/Berlin")
     assert '<data value="2">2</data> rows would be stored' in checked.text
     assert "<bdi>1234.5</bdi>" in checked.text
     assert "The email must be" in checked.text
     assert desk.events() == []
 
-    done = desk.start(here)
-    assert '<data value="2">2</data> of 3 rows stored' in done.text
+    answer = desk.start(import_path)
+    assert '<data value="2">2</data> of 3 rows stored' in answer.text
     assert desk.events() == [
         ("1001", 1234.5, datetime(2026, 5, 13, 7, 30, tzinfo=UTC), "ada@example.com"),
         ("1002", 10, datetime(2026, 5, 14, 21, 15, tzinfo=UTC), "bob@example.com"),
     ]
-    sent = desk.browser.get(f"{here}/refused.csv")
-    assert sent.headers["content-disposition"].endswith('-refused.csv"')
-    header, row = csv.reader(io.StringIO(sent.content.decode("utf-8-sig")))
+    download = desk.browser.get(f"{import_path}/refused.csv")
+    assert download.headers["content-disposition"].endswith('-refused.csv"')
+    header, row = csv.reader(io.StringIO(download.content.decode("utf-8-sig")))
     assert header[:3] == ["line", "reason", "Bestellnummer"]
     assert (row[0], row[2:4]) == ("4", ["1003", "kein"])
     assert len(desk.files()) == 1
@@ -158,9 +158,9 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
     first = desk.begin(file)
     desk.check(first)
     desk.start(first)
-    again = desk.begin(file)
-    assert "was already imported in the same way" in desk.check(again).text
-    assert "Nothing was stored again" in desk.start(again).text
+    second = desk.begin(file)
+    assert "was already imported in the same way" in desk.check(second).text
+    assert "Nothing was stored again" in desk.start(second).text
     once_more = desk.begin(file)
     desk.check(once_more)
     desk.start(once_more, again="yes")
@@ -204,9 +204,9 @@ def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
     separator = {"utf-16": "\t", "cp1252": ";", "utf-16-le": "|"}.get(encoding, ",")
     text = "sep=;\n" if encoding == "cp1252" else ""
     text += separator.join(["E-Mail", "Name"]) + "\n" + separator.join(["jo@example.com", "Jörg"])
-    here = desk.begin(text.encode(encoding), kind="contacts")
-    assert "Jörg" in desk.check(here).text
-    desk.start(here)
+    import_path = desk.begin(text.encode(encoding), kind="contacts")
+    assert "Jörg" in desk.check(import_path).text
+    desk.start(import_path)
     stored = desk.connection.execute(
         "SELECT email, name FROM contacts WHERE space_id = %s", (desk.space_id,)
     ).fetchall()
@@ -214,7 +214,7 @@ def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
 
 
 def test_mistakes_in_the_mapping(desk: Desk) -> None:
-    here = desk.begin("mail,total,sum\nada@example.com,5,5\n")
+    import_path = desk.begin("mail,total,sum\nada@example.com,5,5\n")
     for values, rule in (
         ({"field": ["", "amount", ""]}, "Choose the column with the email address"),
         ({"field": ["email", "amount", "amount"]}, "Two columns are chosen as amount"),
@@ -223,7 +223,7 @@ def test_mistakes_in_the_mapping(desk: Desk) -> None:
         ({"timezone": "Mars"}, "Choose the time zone of the file."),
         ({"decimals": "x", "dates": "y"}, "Choose how dates are written."),
     ):
-        answer = desk.browser.fill(here, f"{here}/check", **values)
+        answer = desk.browser.fill(import_path, f"{import_path}/check", **values)
         assert answer.status_code == 422, values
         assert rule in answer.text
 
@@ -232,8 +232,8 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
     """Decimal comma, month-first dates and time zone: a wrong choice either gives an error that names the
     column, or shows in the preview of the first rows.
     """
-    here = desk.begin(GERMAN.replace("1003;kein", "1003;eva@example.com"))
-    wrong = desk.check(here, decimals="point", dates="mdy").text
+    import_path = desk.begin(GERMAN.replace("1003;kein", "1003;eva@example.com"))
+    wrong = desk.check(import_path, decimals="point", dates="mdy").text
     assert "No row would be stored" in wrong
     for sentence in (
         "“Gesamtbetrag” is read as amount, but is not a number like 1,234.50. Change how amounts",
@@ -241,9 +241,9 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
     ):
         assert sentence in unescape(wrong)
     assert "Change the format" in wrong
-    elsewhere = desk.check(here, decimals="comma", dates="dmy", timezone="America/New_York").text
+    elsewhere = desk.check(import_path, decimals="comma", dates="dmy", timezone="America/New_York").text
     assert '<time datetime="2026-05-13T13:30:00+00:00"' in elsewhere, "09:30 in New York"
-    right = desk.check(here, timezone="Europe/Berlin").text
+    right = desk.check(import_path, timezone="Europe/Berlin").text
     assert '<time datetime="2026-05-13T07:30:00+00:00"' in right
     assert "All rows of the file can be stored." in right
     impossible = desk.begin(GERMAN.replace("14.05.2026 23:15", "31.02.2026 23:15"))
@@ -251,19 +251,19 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
 
 
 def test_hostile_names_are_text(desk: Desk) -> None:
-    here = desk.begin(f"email,{HOSTILE}\nada@example.com,{HOSTILE}\n=1+1,x\n", name=f"{HOSTILE}.csv")
-    assert HOSTILE not in desk.browser.get(here).text
-    assert HOSTILE not in desk.check(here).text
+    import_path = desk.begin(f"email,{HOSTILE}\nada@example.com,{HOSTILE}\n=1+1,x\n", name=f"{HOSTILE}.csv")
+    assert HOSTILE not in desk.browser.get(import_path).text
+    assert HOSTILE not in desk.check(import_path).text
     assert HOSTILE not in desk.browser.get(desk.orders).text
-    assert "'=1+1" in desk.browser.get(f"{here}/refused.csv").text
+    assert "'=1+1" in desk.browser.get(f"{import_path}/refused.csv").text
 
 
 def test_a_cancelled_import_stores_nothing_more(desk: Desk) -> None:
-    here = desk.begin("email\nada@example.com\n", kind="contacts")
-    assert "is cancelled" in desk.browser.fill(here, f"{here}/cancel").text
+    import_path = desk.begin("email\nada@example.com\n", kind="contacts")
+    assert "is cancelled" in desk.browser.fill(import_path, f"{import_path}/cancel").text
     desk.tidy()
     assert desk.files() == []
-    late = desk.browser.get(f"{here}?edit")
+    late = desk.browser.get(f"{import_path}?edit")
     assert "Cancelled" in late.text
 
 
@@ -295,15 +295,15 @@ def test_no_file_and_no_form(desk: Desk, owner: Person) -> None:
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(desk: Desk, person: Callable[..., Person], role: Role) -> None:
-    other, allowed = person(role), role is not Role.VIEWER
-    here = desk.begin("email,total\nada@example.com,5\n")
-    assert other.browser.get(here).status_code == 200
-    assert (f"{here}/check" in other.browser.get(here).text) == allowed
-    new = other.browser.get(f"{desk.orders}/imports/new")
+    visitor, allowed = person(role), role is not Role.VIEWER
+    import_path = desk.begin("email,total\nada@example.com,5\n")
+    assert visitor.browser.get(import_path).status_code == 200
+    assert (f"{import_path}/check" in visitor.browser.get(import_path).text) == allowed
+    new = visitor.browser.get(f"{desk.orders}/imports/new")
     assert new.status_code == (200 if allowed else 403)
-    form = desk.browser.form(here, f"{here}/cancel")
-    form.fields = [("form_token", form_token(other.form_key, "import"))]
-    assert other.browser.send(form, follow=False).status_code == (303 if allowed else 403)
+    form = desk.browser.form(import_path, f"{import_path}/cancel")
+    form.fields = [("form_token", form_token(visitor.form_key, "import"))]
+    assert visitor.browser.send(form, follow=False).status_code == (303 if allowed else 403)
 
 
 def test_another_spaces_import(
@@ -311,9 +311,9 @@ def test_another_spaces_import(
 ) -> None:
     elsewhere = make_space()
     stranger = person(Role.OWNER, elsewhere)
-    here = desk.begin("email,total\nada@example.com,5\n")
-    number = here.rpartition("/")[2]
-    for path in (here, f"{here}/refused.csv"):
+    import_path = desk.begin("email,total\nada@example.com,5\n")
+    number = import_path.rpartition("/")[2]
+    for path in (import_path, f"{import_path}/refused.csv"):
         assert stranger.browser.get(path).status_code == 404
         theirs = path.replace(f"/spaces/{desk.space_id}/", f"/spaces/{elsewhere}/")
         assert number in theirs
@@ -325,14 +325,14 @@ def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
            "Created at": "2026-05-13 11:00:00 +0200", "Total": "12.50", "Refunded Amount": "2.50",
            "Landing Site": "/?utm_source=newsletter&utm_medium=email"}  # fmt: skip
     rows = [row, row | {"Id": "2", "Landing Site": ""}, row | {"Id": "3", "Financial Status": "pending"}]
-    content = "\n".join(",".join(cells) for cells in (row, *(each.values() for each in rows)))
-    here = desk.begin(content, kind="orders")
-    assert "Shopify&#39;s export of orders" in desk.browser.get(here).text
-    checked = desk.check(here).text
+    content = "\n".join(",".join(cells) for cells in (row, *(order.values() for order in rows)))
+    import_path = desk.begin(content, kind="orders")
+    assert "Shopify&#39;s export of orders" in desk.browser.get(import_path).text
+    checked = desk.check(import_path).text
     sources = re.compile(r"1</data> . <bdi>email<.*1</data> . no source known", re.DOTALL)
     assert sources.search(checked)
     assert "The order is not paid." in checked
     assert re.search(r'data-label="refunded"><bdi>2.5<', checked)
-    finished = desk.start(here).text
+    finished = desk.start(import_path).text
     assert sources.search(finished)
     assert sorted(str(amount) for _, amount, _, _ in desk.events()) == ["-2.5000"] * 2 + ["12.5000"] * 2

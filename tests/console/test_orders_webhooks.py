@@ -67,32 +67,32 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     orders, browser = orders_of(space_id), owner.browser
     assert "Where do your orders come from?" in browser.get(orders).text
     page = create(browser, space_id, "shopify")
-    here, address = list_path(page, space_id), address_on(page)
+    webhook_path, address = list_path(page, space_id), address_on(page)
     assert address.startswith(f"{console.base_url}/webhooks/")
     assert "cannot be shown again" in page.text
     assert "Settings, Notifications, Webhooks" in page.text
-    assert f'action="{here}/secret"' in page.text
+    assert f'action="{webhook_path}/secret"' in page.text
     assert "needs its secret" in browser.get(orders).text
 
     assert deliver(console, address, "shopify", "wrong") == 401
-    page = browser.get(here)
+    page = browser.get(webhook_path)
     assert "no signing secret yet" in page.text
     assert "Paste the signing secret" in page.text
     assert_is_shown_once(page, address)
     assert 'href="#new-address"' in page.text
 
-    saved = browser.fill(here, f"{here}/secret", secret=" shp-1 ")
+    saved = browser.fill(webhook_path, f"{webhook_path}/secret", secret=" shp-1 ")
     assert "The signing secret is saved" in saved.text
     assert deliver(console, address, "shopify", "other") == 401
-    assert "Copy the signing secret from Shopify again" in browser.get(here).text
+    assert "Copy the signing secret from Shopify again" in browser.get(webhook_path).text
     assert deliver(console, address, "shopify", "shp-1") == 200
-    page = browser.get(here)
+    page = browser.get(webhook_path)
     assert "orders/paid became purchase." in page.text
-    listed = browser.get(orders).text
-    assert '<data value="1">1</data> accepted' in listed
-    assert '<data value="2">2</data> refused' in listed
+    list_text = browser.get(orders).text
+    assert '<data value="1">1</data> accepted' in list_text
+    assert '<data value="2">2</data> refused' in list_text
     assert_is_shown_once(browser.get(orders), address)
-    assert f'href="{here}#new-address"' in listed
+    assert f'href="{webhook_path}#new-address"' in list_text
 
 
 def test_only_a_hash_of_the_token_is_stored(
@@ -116,9 +116,9 @@ def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, 
     typed = {"name": "Shop", "secret": "whsec_1"}
     page = browser.send(form, **typed)
     assert browser.send(form, **typed).status_code == 403
-    here = list_path(page, space_id)
+    webhook_path = list_path(page, space_id)
     assert browser.get(orders).text.count("#new-address") == 1
-    form = browser.form(here, f"{here}/address")
+    form = browser.form(webhook_path, f"{webhook_path}/address")
     renewed = browser.send(form)
     assert browser.send(form).status_code == 403
     assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
@@ -126,8 +126,8 @@ def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, 
 
 def test_a_form_sent_twice_changes_one_secret(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "woocommerce", name="Woo")
-    here = list_path(page, space_id)
-    form = owner.browser.form(here, f"{here}/secret")
+    webhook_path = list_path(page, space_id)
+    form = owner.browser.form(webhook_path, f"{webhook_path}/secret")
     renewed = owner.browser.send(form, make="yes")
     (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
     assert owner.browser.send(form, make="yes").status_code == 403
@@ -156,13 +156,13 @@ def test_a_secret_beside_no_signature_is_refused(owner: Person, space_id: int) -
 def test_a_secret_that_is_made_is_shown_once(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "woocommerce", name="Woo")
     (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', page.text)
-    here = list_path(page, space_id)
-    assert secret not in owner.browser.get(here).text
+    webhook_path = list_path(page, space_id)
+    assert secret not in owner.browser.get(webhook_path).text
     assert deliver(console, address_on(page), "woocommerce", secret) == 200
-    renewed = owner.browser.fill(here, f"{here}/secret", make="yes")
-    (other,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
+    renewed = owner.browser.fill(webhook_path, f"{webhook_path}/secret", make="yes")
+    (new_secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
     assert deliver(console, address_on(page), "woocommerce", secret) == 401
-    assert deliver(console, address_on(page), "woocommerce", other) == 200
+    assert deliver(console, address_on(page), "woocommerce", new_secret) == 200
 
 
 @pytest.mark.parametrize("kind", PROVIDERS)
@@ -184,12 +184,12 @@ def test_mistakes_are_told_beside_the_field(owner: Person, space_id: int) -> Non
 
 
 def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
-    here = list_path(create(owner.browser, space_id, "shopify"), space_id)
+    webhook_path = list_path(create(owner.browser, space_id, "shopify"), space_id)
     body = json.dumps(SAMPLES["shopify"].body)
-    good = owner.browser.fill(here, f"{here}/test", body=body, topic="orders/paid")
+    good = owner.browser.fill(webhook_path, f"{webhook_path}/test", body=body, topic="orders/paid")
     assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in good.text
     bad = owner.browser.fill(
-        here, f"{here}/test", topic="orders/paid",
+        webhook_path, f"{webhook_path}/test", topic="orders/paid",
         body=json.dumps({**SAMPLES["shopify"].body, "total_price": "many"}),
     )  # fmt: skip
     assert "<code><bdi>amount</bdi></code>" in bad.text
@@ -198,10 +198,10 @@ def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
         ({"body": " ", "topic": "orders/paid"}, "Paste a request body"),
         ({"body": body}, "Choose the delivery"),
     ):
-        answer = owner.browser.fill(here, f"{here}/test", **typed)
+        answer = owner.browser.fill(webhook_path, f"{webhook_path}/test", **typed)
         assert answer.status_code == 422
         assert rule in answer.text
-    malformed = owner.browser.fill(here, f"{here}/test", body="{", topic="orders/paid")
+    malformed = owner.browser.fill(webhook_path, f"{webhook_path}/test", body="{", topic="orders/paid")
     assert "<code><bdi>body</bdi></code>" in malformed.text
     assert "No deliveries yet." in malformed.text
 
@@ -211,14 +211,14 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
 ) -> None:
     browser = owner.browser
     page = create(browser, space_id, "generic", event="purchase", signing="unsigned")
-    here, address = list_path(page, space_id), address_on(page)
+    webhook_path, address = list_path(page, space_id), address_on(page)
     url = console.base_url + urlsplit(address).path
     body = {"who": {"mail": "ada@example.com"}, "cents": 4900, "note": HOSTILE}
     assert httpx.post(url, json=body, timeout=PATIENCE_SECONDS).status_code == 422
-    page = browser.get(here)
+    page = browser.get(webhook_path)
     assert "Replay 1" in page.text
 
-    form = browser.form(f"{here}/mapping", f"{here}/mapping")
+    form = browser.form(f"{webhook_path}/mapping", f"{webhook_path}/mapping")
     wrong = browser.send(form, field=["email", "amount"], expression=["who.mail", "cents)"])
     assert wrong.status_code == 422
     assert "Cannot be read at character 6" in wrong.text
@@ -229,42 +229,42 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
     assert "<dt>amount</dt><dd><bdi>49" in preview.text
     assert "The mapping is saved" in browser.send(form, **values).text
 
-    (number,) = re.findall(r"/deliveries/(\d+)", browser.get(here).text)
-    delivery = browser.get(f"{here}/deliveries/{number}")
+    (number,) = re.findall(r"/deliveries/(\d+)", browser.get(webhook_path).text)
+    delivery = browser.get(f"{webhook_path}/deliveries/{number}")
     assert "&lt;script&gt;" in delivery.text
     assert "<script>alert" not in delivery.text
     assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in delivery.text
-    replayed = browser.fill(here, f"{here}/replay-failed")
+    replayed = browser.fill(webhook_path, f"{webhook_path}/replay-failed")
     assert "All replayed" in replayed.text
     assert "Replay all failed" not in replayed.text
-    again = browser.fill(f"{here}/deliveries/{number}", f"{here}/replay")
-    assert "Replayed." in again.text
+    second_replay = browser.fill(f"{webhook_path}/deliveries/{number}", f"{webhook_path}/replay")
+    assert "Replayed." in second_replay.text
 
 
 def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = list_path(page, space_id), address_on(page)
-    assert "The webhook is paused" in owner.browser.fill(here, f"{here}/pause").text
+    webhook_path, address = list_path(page, space_id), address_on(page)
+    assert "The webhook is paused" in owner.browser.fill(webhook_path, f"{webhook_path}/pause").text
     assert deliver(console, address, "stripe", "whsec_1") == 200
-    page = owner.browser.get(here)
+    page = owner.browser.get(webhook_path)
     assert "Received while the webhook was paused." in page.text
-    assert "is resumed" in owner.browser.fill(here, f"{here}/resume").text
-    assert "accepted" in owner.browser.fill(here, f"{here}/replay-failed").text
+    assert "is resumed" in owner.browser.fill(webhook_path, f"{webhook_path}/resume").text
+    assert "accepted" in owner.browser.fill(webhook_path, f"{webhook_path}/replay-failed").text
     assert deliver(console, address, "stripe", "whsec_1") == 200
 
 
 def test_a_new_address_ends_the_former(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = list_path(page, space_id), address_on(page)
-    renewed = owner.browser.fill(here, f"{here}/address")
+    webhook_path, address = list_path(page, space_id), address_on(page)
+    renewed = owner.browser.fill(webhook_path, f"{webhook_path}/address")
     assert address_on(renewed) != address
     assert "cannot be shown again" in renewed.text
-    assert_is_shown_once(owner.browser.get(here), address_on(renewed))
+    assert_is_shown_once(owner.browser.get(webhook_path), address_on(renewed))
     assert deliver(console, address, "stripe", "whsec_1") == 404
     assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
-    assert "is deleted" in owner.browser.fill(here, f"{here}/delete").text
+    assert "is deleted" in owner.browser.fill(webhook_path, f"{webhook_path}/delete").text
     assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 404
-    assert owner.browser.get(here).status_code == 404
+    assert owner.browser.get(webhook_path).status_code == 404
     assert owner.browser.get(orders_of(space_id)).status_code == 200
 
 
@@ -272,9 +272,9 @@ def test_no_new_address_for_a_secret_that_does_not_open(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = list_path(page, space_id), address_on(page)
+    webhook_path, address = list_path(page, space_id), address_on(page)
     connection.execute("UPDATE webhooks SET secret = sha512(secret)")
-    refused = owner.browser.fill(here, f"{here}/address")
+    refused = owner.browser.fill(webhook_path, f"{webhook_path}/address")
     assert refused.status_code == 409
     assert "secret key has changed" in refused.text
     assert_is_shown_once(refused, address)
@@ -282,27 +282,27 @@ def test_no_new_address_for_a_secret_that_does_not_open(
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
-    owner, other = person(Role.OWNER), person(role)
+    owner, visitor = person(Role.OWNER), person(role)
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, allowed = list_path(page, space_id), role is not Role.VIEWER
-    seen = other.browser.get(here)
-    assert seen.status_code == 200
-    assert address_on(page) not in seen.text
-    assert (f"{here}/address" in seen.text) == allowed
-    listed = other.browser.get(orders_of(space_id))
-    assert_is_shown_once(listed, address_on(page))
-    assert (f"{here}#new-address" in listed.text) == allowed
-    assert (f"{here}/pause" in seen.text) == allowed
-    assert other.browser.get(f"{here}/mapping").status_code == (200 if allowed else 403)
-    new = other.browser.get(f"{orders_of(space_id)}/webhooks/new")
+    webhook_path, allowed = list_path(page, space_id), role is not Role.VIEWER
+    visitor_page = visitor.browser.get(webhook_path)
+    assert visitor_page.status_code == 200
+    assert address_on(page) not in visitor_page.text
+    assert (f"{webhook_path}/address" in visitor_page.text) == allowed
+    list_page = visitor.browser.get(orders_of(space_id))
+    assert_is_shown_once(list_page, address_on(page))
+    assert (f"{webhook_path}#new-address" in list_page.text) == allowed
+    assert (f"{webhook_path}/pause" in visitor_page.text) == allowed
+    assert visitor.browser.get(f"{webhook_path}/mapping").status_code == (200 if allowed else 403)
+    new = visitor.browser.get(f"{orders_of(space_id)}/webhooks/new")
     assert new.status_code == (200 if allowed else 403)
-    form = owner.browser.form(here, f"{here}/pause")
-    form.fields = [("form_token", form_token(other.form_key, "change webhook"))]
-    sent = other.browser.send(form, follow=False)
-    assert sent.status_code == (303 if allowed else 403)
-    form = owner.browser.form(here, f"{here}/address")
-    form.fields = [("form_token", once_token(other.form_key, "webhook address"))]
-    assert other.browser.send(form).status_code == (200 if allowed else 403)
+    form = owner.browser.form(webhook_path, f"{webhook_path}/pause")
+    form.fields = [("form_token", form_token(visitor.form_key, "change webhook"))]
+    answer = visitor.browser.send(form, follow=False)
+    assert answer.status_code == (303 if allowed else 403)
+    form = owner.browser.form(webhook_path, f"{webhook_path}/address")
+    form.fields = [("form_token", once_token(visitor.form_key, "webhook address"))]
+    assert visitor.browser.send(form).status_code == (200 if allowed else 403)
 
 
 def test_another_spaces_webhook(
@@ -310,15 +310,15 @@ def test_another_spaces_webhook(
 ) -> None:
     elsewhere = make_space()
     stranger = person(Role.OWNER, elsewhere)
-    here = list_path(create(owner.browser, space_id, "stripe"), space_id)
-    number = here.rpartition("/")[2]
-    for path in (here, f"{orders_of(elsewhere)}/webhooks/{number}", f"{here}/mapping"):
+    webhook_path = list_path(create(owner.browser, space_id, "stripe"), space_id)
+    number = webhook_path.rpartition("/")[2]
+    for path in (webhook_path, f"{orders_of(elsewhere)}/webhooks/{number}", f"{webhook_path}/mapping"):
         assert stranger.browser.get(path).status_code == 404
-    form = owner.browser.form(here, f"{here}/delete")
+    form = owner.browser.form(webhook_path, f"{webhook_path}/delete")
     form.fields = [("form_token", form_token(stranger.form_key, "change webhook"))]
     form.action = f"{orders_of(elsewhere)}/webhooks/{number}/delete"
     assert stranger.browser.send(form).status_code == 404
     form.fields = [("form_token", once_token(stranger.form_key, "webhook address"))]
     form.action = f"{orders_of(elsewhere)}/webhooks/{number}/address"
     assert stranger.browser.send(form).status_code == 404
-    assert owner.browser.get(here).status_code == 200
+    assert owner.browser.get(webhook_path).status_code == 200

@@ -42,15 +42,15 @@ def named(
 @pytest.fixture
 def visit(named: Running) -> Iterator[Callable[[], Browser]]:
     """A function that makes browsers that open the service by its name."""
-    made: list[Browser] = []
+    browsers: list[Browser] = []
 
     def make() -> Browser:
-        made.append(Browser(named.base_url))
-        return made[-1]
+        browsers.append(Browser(named.base_url))
+        return browsers[-1]
 
     yield make
-    for one in made:
-        one.client.close()
+    for browser in browsers:
+        browser.client.close()
 
 
 class Owner:
@@ -79,7 +79,11 @@ def answer(
     assert page.status_code == 200, page.text
     (options,) = re.findall(r'data-options="([^"]+)"', page.text)
     credential = json.dumps(act(json.loads(html.unescape(options))))
-    form = next(one for one in Forms(page.text).forms if one.action == action and "state" in dict(one.fields))
+    form = next(
+        candidate
+        for candidate in Forms(page.text).forms
+        if candidate.action == action and "state" in dict(candidate.fields)
+    )
     return browser.send(form, credential=credential, **typed)
 
 
@@ -92,8 +96,8 @@ def test_it_works(user: Owner, visit: Callable[[], Browser]) -> None:
     """The first passkey comes with recovery codes, logs in without a password, and counts as a second
     factor.
     """
-    shown = user.add()
-    assert len(read_recovery_codes(shown.text)) == 10
+    codes_page = user.add()
+    assert len(read_recovery_codes(codes_page.text)) == 10
     assert "Phone" in user.browser.get(ACCOUNT).text
     browser = visit()
     assert f'href="{LOGIN}?next=' in browser.get("/login").text
@@ -105,12 +109,12 @@ def test_it_works(user: Owner, visit: Callable[[], Browser]) -> None:
 
 def test_after_a_password(user: Owner, visit: Callable[[], Browser]) -> None:
     codes = read_recovery_codes(user.add().text)
-    browser, other = visit(), visit()
+    browser, other_browser = visit(), visit()
     assert browser.log_in(user.user).url.path == FACTOR
     page = answer(browser, browser.get(FACTOR), FACTOR, user.device.get)
     assert page.url.path.startswith("/console/spaces/")
-    other.log_in(user.user)
-    assert other.fill(FACTOR, FACTOR, code=codes[0]).status_code == 200
+    other_browser.log_in(user.user)
+    assert other_browser.fill(FACTOR, FACTOR, code=codes[0]).status_code == 200
 
 
 def test_to_confirm(user: Owner, connection: psycopg.Connection) -> None:
@@ -186,8 +190,8 @@ def test_a_request_is_answered_once_in_its_browser(user: Owner, visit: Callable[
     assert theirs.status_code == 422
     assert browser.send(form, credential=credential).url.path != LOGIN
     browser.client.cookies.delete("headwater_session")
-    again = browser.fill(LOGIN, LOGIN, state=stolen, credential=credential)
-    assert again.status_code in {403, 422}
+    retry = browser.fill(LOGIN, LOGIN, state=stolen, credential=credential)
+    assert retry.status_code in {403, 422}
     assert browser.session() is None
 
 
@@ -195,14 +199,14 @@ def test_another_users_passkey(
     user: Owner, accounts: Accounts, space_id: int, visit: Callable[[], Browser]
 ) -> None:
     """It is no second factor, and is refused at login, even with the user's handle."""
-    other = Owner(accounts, space_id, visit())
+    other_owner = Owner(accounts, space_id, visit())
     user.add()
-    other.add()
+    other_owner.add()
     browser = visit()
     browser.log_in(user.user)
-    assert answer(browser, browser.get(FACTOR), FACTOR, other.device.get).status_code == 422
-    other.device.user_handle = user.device.user_handle
-    assert log_in(visit(), other.device).status_code == 422
+    assert answer(browser, browser.get(FACTOR), FACTOR, other_owner.device.get).status_code == 422
+    other_owner.device.user_handle = user.device.user_handle
+    assert log_in(visit(), other_owner.device).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 def way(stage: Stage, *sources: str, amount: str) -> None:
     """Store an order three days ago, with one touchpoint on each of the days up to it."""
     contact = stage.contact()
-    for at, source in enumerate(reversed(sources)):
-        stage.touchpoint(contact, source, occurred_at=days_ago(3) - at * timedelta(days=1))
+    for days_before, source in enumerate(reversed(sources)):
+        stage.touchpoint(contact, source, occurred_at=days_ago(3) - days_before * timedelta(days=1))
     stage.event(contact, event_time=days_ago(3), amount=amount)
 
 
@@ -74,8 +74,8 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
 
     @cache
     def look(link: str) -> tuple[str | None, str | None]:
-        there = PageTables(owner.browser.get(link).text)
-        return there.listed.value, there.headlines["Their amounts"].value
+        linked_page = PageTables(owner.browser.get(link).text)
+        return linked_page.listed.value, linked_page.headlines["Their amounts"].value
 
     def behind(cell: Cell) -> tuple[str | None, str | None]:
         return look(cell.link or "")
@@ -109,15 +109,17 @@ def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> Non
     page = make_page(owner, space_id)
     row = page.tables["top-paths"][1]
     assert "2 more" in row[0].text
-    there = owner.browser.get(row[1].link or "").text
-    assert PageTables(there).headlines["Their amounts"].value == "5"
-    assert "path: E-mail &gt; Direct" in there
+    linked_text = owner.browser.get(row[1].link or "").text
+    assert PageTables(linked_text).headlines["Their amounts"].value == "5"
+    assert "path: E-mail &gt; Direct" in linked_text
 
 
 def test_the_csv_has_the_paths(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "google_ads", "email", amount="5")
     way(stage, amount="7")
-    (link,) = [part for part in make_page(owner, space_id).html.split('"') if "report.csv" in part]
+    (link,) = [
+        fragment for fragment in make_page(owner, space_id).html.split('"') if "report.csv" in fragment
+    ]
     lines = [*csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines())]
     assert [(line["path"], line["events"], line["revenue"]) for line in lines] == [
         ("google_ads > email", "1", "5"),

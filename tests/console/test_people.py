@@ -74,9 +74,9 @@ def test_what_leads_to_nobody(stage: Stage, owner: Person, text: str) -> None:
 
 
 def test_an_id_leads_to_the_surviving_contact(stage: Stage, owner: Person, ann: int) -> None:
-    other = stage.contact(name="Was another")
-    merge(stage, other, ann)
-    for text in (str(ann), str(other)):
+    other_id = stage.contact(name="Was another")
+    merge(stage, other_id, ann)
+    for text in (str(ann), str(other_id)):
         assert "Ann Ash" in look_up(owner, stage.space_id, text)
 
 

@@ -70,8 +70,8 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
     assert [f"/connect/{name}" in empty.text for name in PLATFORMS] == [True] * len(PLATFORMS)
     path = connect(owner, space_id, name="Shop pixel")
     events = owner.browser.get(f"{path}/events?connecting")
-    (form,) = [each for each in owner.browser.forms(f"{path}/events?connecting")
-               if each.action.startswith(path)]  # fmt: skip
+    (form,) = [candidate for candidate in owner.browser.forms(f"{path}/events?connecting")
+               if candidate.action.startswith(path)]  # fmt: skip
     names = {name: value for name, value in form.fields if name.startswith("event_names.")}
     assert names["event_names.purchase"] == "Purchase"
     assert "are all sent to Meta Ads as" in events.text
@@ -114,15 +114,15 @@ def test_a_test_that_fails_says_what_to_do(
     assert "It does not work yet" in page.text
     assert sentence in text_of(page.text)
     assert "EAABwrong" not in page.text
-    listed = text_of(owner.browser.get(path.rpartition("/")[0]).text)
-    assert "Last test failed" in listed
+    list_text = text_of(owner.browser.get(path.rpartition("/")[0]).text)
+    assert "Last test failed" in list_text
 
 
 def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/platforms/connect/pinterest"
     typed = {"settings.ad_account_id": "549755885175", "secrets.access_token": "pina_token"}
-    place = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
-    page = owner.browser.fill(f"{place}/test", f"{place}/test")
+    destination_path = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
+    page = owner.browser.fill(f"{destination_path}/test", f"{destination_path}/test")
     assert "Pinterest Ads could not be reached" in page.text
     assert "check that this server can connect to 127.0.0.1" in text_of(page.text)
 
@@ -203,10 +203,10 @@ def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id
     links = re.findall(rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page)
     counted = 0
     for link, status, number in links:
-        listed = owner.browser.get(markup.unescape(link)).text
-        rows = re.findall(rf"{base}/{busy}/deliveries/\d+", listed)
+        list_text = owner.browser.get(markup.unescape(link)).text
+        rows = re.findall(rf"{base}/{busy}/deliveries/\d+", list_text)
         assert len(rows) == int(number), link
-        assert f"<strong>{status}</strong>" in listed or not rows
+        assert f"<strong>{status}</strong>" in list_text or not rows
         counted += int(number)
     assert counted == 12  # in total, and by day
 
@@ -227,11 +227,11 @@ def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: S
         "SELECT status, count(*) FROM deliveries WHERE destination_id = %s GROUP BY 1", (busy,)
     ).fetchall())  # fmt: skip
     assert counted == {"delivered": 2, "skipped": 1, "queued": 3}
-    kept = dict(stage.connection.execute(
+    stored_counts = dict(stage.connection.execute(
         "SELECT status, sum(deliveries)::int FROM delivery_counts WHERE destination_id = %s"
         " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy,)
     ).fetchall())  # fmt: skip
-    assert kept == counted
+    assert stored_counts == counted
 
 
 def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
@@ -266,8 +266,8 @@ def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None
     second = owner.browser.get(markup.unescape(older).partition("#")[0]).text
     assert re.findall(r"/deliveries/(\d+)", second) == [str(ids[0])]
     (newer,) = re.findall(r'href="([^"]*)" rel="prev"', second)
-    again = owner.browser.get(markup.unescape(newer).partition("#")[0]).text
-    assert re.findall(r"/deliveries/(\d+)", again) == re.findall(r"/deliveries/(\d+)", first)
+    back_page = owner.browser.get(markup.unescape(newer).partition("#")[0]).text
+    assert re.findall(r"/deliveries/(\d+)", back_page) == re.findall(r"/deliveries/(\d+)", first)
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ def test_roles(person: Callable[..., Person], space_id: int, busy: int) -> None:
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
     base = f"/console/spaces/{space_id}/platforms"
-    for place in (base, f"{base}/{busy}"):
-        page = viewer.browser.get(place)
+    for path in (base, f"{base}/{busy}"):
+        page = viewer.browser.get(path)
         assert page.status_code == 200
         assert f'action="{base}' not in page.text
         assert "/connect/" not in page.text
@@ -311,8 +311,8 @@ def test_roles(person: Callable[..., Person], space_id: int, busy: int) -> None:
         assert viewer.browser.get(f"{base}/{end}").status_code == 403
     token = form_token(viewer.form_key, "destination state")
     for verb in ("pause", "resume", "replay", "remove"):
-        sent = viewer.browser.client.post(f"{base}/{busy}/{verb}", data={"form_token": token})
-        assert sent.status_code == 403
+        response = viewer.browser.client.post(f"{base}/{busy}/{verb}", data={"form_token": token})
+        assert response.status_code == 403
 
 
 def test_another_space(owner: Person, space_id: int, make_space: Callable[..., int],
@@ -328,8 +328,8 @@ def test_another_space(owner: Person, space_id: int, make_space: Callable[..., i
     assert owner.browser.get(f"{base}/connect/nothing").status_code == 404
     token = form_token(owner.form_key, "destination state")
     for verb in ("pause", "resume", "replay", "remove"):
-        sent = owner.browser.client.post(f"{base}/{theirs}/{verb}", data={"form_token": token})
-        assert sent.status_code == 404
+        response = owner.browser.client.post(f"{base}/{theirs}/{verb}", data={"form_token": token})
+        assert response.status_code == 404
 
 
 def test_hostile_names(owner: Person, space_id: int, stage: Stage) -> None:
@@ -345,7 +345,7 @@ def test_hostile_names(owner: Person, space_id: int, stage: Stage) -> None:
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_every_platform_has_a_form(owner: Person, space_id: int, name: str) -> None:
     path = f"/console/spaces/{space_id}/platforms/connect/{name}"
-    (form,) = [each for each in owner.browser.forms(path) if each.action == path]
+    (form,) = [candidate for candidate in owner.browser.forms(path) if candidate.action == path]
     fields = {field for field, _ in form.fields}
     assert {f"secrets.{secret}" for secret in PLATFORMS[name].secrets} <= fields
     assert owner.browser.send(form).status_code == 422  # a value that only the user knows is missing

@@ -23,14 +23,14 @@ def test_it_works(owner: Person, browser: Browser, refusal_lines: list[Any]) -> 
     for email in (owner.user.email, unique_email()):
         form = browser.form("/login", "/login")
         assert browser.send(form, email=email, password=WRONG).status_code == 422
-    known, unknown = refusals(refusal_lines, "login_refused")
-    assert (known["user_id"], unknown["user_id"]) == (owner.user.id, 0)
-    assert known["account"] != unknown["account"]
-    assert known["client"] == unknown["client"]
+    known_refusal, unknown = refusals(refusal_lines, "login_refused")
+    assert (known_refusal["user_id"], unknown["user_id"]) == (owner.user.id, 0)
+    assert known_refusal["account"] != unknown["account"]
+    assert known_refusal["client"] == unknown["client"]
     for _ in range(FAILURES + 1):
         browser.send(browser.form("/login", "/login"), email=owner.user.email, password=WRONG)
     (limit,) = refusals(refusal_lines, "login_limit")
-    assert limit["client"] == known["client"]
+    assert limit["client"] == known_refusal["client"]
     for secret in (WRONG, owner.user.email, browser.address):
         assert secret not in str(refusal_lines)
 

@@ -75,9 +75,9 @@ def test_an_alert_has_a_page(kind: Rule) -> None:
     of_row = {"connection_id": 7} if kind.startswith("spend_") else {}
     of_row |= {"watched_file_id": 7} if kind is Rule.WATCHED_FILE_FAILING else {}
     alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None, **of_row)
-    place = find_alert_page(alert)
-    assert (place is None) == (kind in OPERATORS)
-    if place is not None:
+    page = find_alert_page(alert)
+    assert (page is None) == (kind in OPERATORS)
+    if page is not None:
         assert "headwater " not in get_advice(alert)
 
 
@@ -85,6 +85,6 @@ def test_an_alert_has_a_page(kind: Rule) -> None:
 def test_a_finding_needs_no_terminal(owner: Person, space_id: int, kind: FindingKind) -> None:
     finding = Finding(kind, 1)
     assert "`headwater " not in get_advice(finding)
-    for place in find_remedy_pages(finding):
-        assert isinstance(place, RemedyPlace)
-        leads(owner, f"/console/spaces/{space_id}{place.end}")
+    for remedy_page in find_remedy_pages(finding):
+        assert isinstance(remedy_page, RemedyPlace)
+        leads(owner, f"/console/spaces/{space_id}{remedy_page.end}")

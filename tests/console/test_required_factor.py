@@ -43,9 +43,9 @@ def sign_in(browser: Browser, accounts: Accounts, person: Person) -> None:
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     """An owner who requires it is the first to be sent to the set-up."""
     settings = f"/console/spaces/{space_id}/settings"
-    asked = owner.browser.fill(settings, settings, require_second_factor="true")
-    assert asked.url.path == PAGE
-    assert asked.url.params["next"] == settings
+    answer = owner.browser.fill(settings, settings, require_second_factor="true")
+    assert answer.url.path == PAGE
+    assert answer.url.params["next"] == settings
     enrol(owner.browser)
     assert 'value="true" selected' in owner.browser.get(settings).text
     owner.browser.fill(settings, settings, require_second_factor="false")
@@ -69,8 +69,8 @@ def test_forms_are_refused(owner: Person, requiring: str, connection: psycopg.Co
     form = owner.browser.form(f"{requiring}/settings", f"{requiring}/settings")
     space_id = int(requiring.rpartition("/")[2])
     connection.execute("UPDATE spaces SET require_second_factor = true WHERE id = %s", [space_id])
-    asked = owner.browser.send(form, name="Changed", follow=False)
-    assert asked.headers["location"] == f"{PAGE}?next={requiring}/settings%3Fagain"
+    answer = owner.browser.send(form, name="Changed", follow=False)
+    assert answer.headers["location"] == f"{PAGE}?next={requiring}/settings%3Fagain"
     row = connection.execute("SELECT name FROM spaces WHERE id = %s", [space_id]).fetchone()
     assert row is not None
     assert row[0] != "Changed"
@@ -79,12 +79,12 @@ def test_forms_are_refused(owner: Person, requiring: str, connection: psycopg.Co
 def test_the_list_of_spaces_hides_figures(
     owner: Person, requiring: str, make_space: Callable[..., int], accounts: Accounts
 ) -> None:
-    other = make_space()
-    accounts.run(lambda c: add_member(c, other, owner.user.id, Role.OWNER))
+    other_space_id = make_space()
+    accounts.run(lambda c: add_member(c, other_space_id, owner.user.id, Role.OWNER))
     page = owner.browser.get("/console?all")
     assert page.text.count("Requires a second factor.") == 1
     assert f'href="{requiring}/events' not in page.text
-    assert f'href="/console/spaces/{other}/events' in page.text
+    assert f'href="/console/spaces/{other_space_id}/events' in page.text
     enrol(owner.browser)
     assert "Requires a second factor." not in owner.browser.get("/console?all").text
 

@@ -295,8 +295,8 @@ def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     assert (theirs.status_code, nobodys.status_code) == (404, 404)
     assert without_tokens(theirs.text) == without_tokens(nobodys.text)
     if "{" in end.replace("{platform}", ""):  # the stranger's own Space doesn't have these ids either
-        own = visitors.stranger.get(visitors.address(page, visitors.elsewhere))
-        assert own.status_code == 404
+        own_answer = visitors.stranger.get(visitors.address(page, visitors.elsewhere))
+        assert own_answer.status_code == 404
     answer = visitors.guest.get(visitors.address(page), follow=False)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login?next=")
@@ -361,7 +361,9 @@ def test_dangerous_actions(
 
     def asked(ends: Iterable[str]) -> set[str]:
         answers = {end: post(owner, space_id, end, filled(end)) for end in ends}
-        return {end for end, one in answers.items() if one.headers.get("location", "").startswith(CONFIRM)}
+        return {
+            end for end, answer in answers.items() if answer.headers.get("location", "").startswith(CONFIRM)
+        }
 
     assert asked(DANGEROUS) == set(), "after a fresh login"
     age_login(connection, owner.user.id)
@@ -408,13 +410,13 @@ def test_every_other_route_as_a_guest(browser: Browser) -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert routes == set(ELSEWHERE)
-    found = {
+    statuses = {
         (method, path): browser.client.request(
             method, re.sub(r"{\w+}", "unknown", path)
         ).status_code
         for method, path in ELSEWHERE
     }  # fmt: skip
-    assert found == ELSEWHERE
+    assert statuses == ELSEWHERE
 
 
 def test_ids_of_another_space_do_nothing(

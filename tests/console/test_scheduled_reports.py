@@ -56,8 +56,8 @@ def next_times(connection: psycopg.Connection, space_id: int) -> list[datetime]:
 def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     """With the form's defaults, the page's view is sent to the user every Monday at eight."""
     base = f"/console/spaces/{space_id}"
-    shown = owner.browser.get(f"{base}/models?period=this+year&only=channel%3Apaid&attribution_window=7").text
-    (link,) = re.findall('href="([^"]+)">Schedule by e-mail<', shown)
+    page = owner.browser.get(f"{base}/models?period=this+year&only=channel%3Apaid&attribution_window=7").text
+    (link,) = re.findall('href="([^"]+)">Schedule by e-mail<', page)
     link = link.replace("&amp;", "&")
     text = owner.browser.fill(link, f"{reports_page(space_id)}/schedule").text
     assert "every Monday at 08:00" in text

@@ -84,11 +84,11 @@ def test_it_works() -> None:
 
 def test_several_weekdays_and_any_minute() -> None:
     schedule = Schedule(Cadence.WEEKLY, (0, 2, 4), time(16, 45))
-    moment, sent = datetime(2026, 1, 5, 12, tzinfo=UTC), list[datetime]()
-    while len(sent) < 4:
+    moment, send_times = datetime(2026, 1, 5, 12, tzinfo=UTC), list[datetime]()
+    while len(send_times) < 4:
         moment = schedule.next_after(moment, ZoneInfo("UTC"))
-        sent.append(moment)
-    assert sent == [datetime(2026, 1, day, 16, 45, tzinfo=UTC) for day in (5, 7, 9, 12)]
+        send_times.append(moment)
+    assert send_times == [datetime(2026, 1, day, 16, 45, tzinfo=UTC) for day in (5, 7, 9, 12)]
     assert schedule.words() == "every Monday, Wednesday and Friday at 16:45"
 
 

@@ -34,14 +34,14 @@ PENDING = "headwater_login"
 @pytest.fixture
 def app(owner: Person, connection: psycopg.Connection) -> App:
     """The owner's app, with an unused current code."""
-    made = enrol(owner.browser)
+    new_app = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
-    return made
+    return new_app
 
 
 def test_it_works(owner: Person, app: App, browser: Browser) -> None:
-    asked = browser.log_in(owner.user)
-    assert (asked.status_code, asked.url.path) == (200, FACTOR)
+    answer = browser.log_in(owner.user)
+    assert (answer.status_code, answer.url.path) == (200, FACTOR)
     assert browser.session() is None
     home = browser.fill(FACTOR, FACTOR, code=app.code())
     assert home.url.path.startswith("/console/spaces/")
@@ -88,11 +88,11 @@ def test_a_code_works_once(owner: Person, app: App, new_browser: Callable[[], Br
 
 
 def test_a_recovery_code_works_once(owner: Person, app: App, new_browser: Callable[[], Browser]) -> None:
-    code, other, *_ = app.recovery_codes
+    code, other_code, *_ = app.recovery_codes
     for browser, typed, expected in (
         (new_browser(), code, 200),
         (new_browser(), code, 422),
-        (new_browser(), f" {other.upper().replace('-', ' ')} ", 200),
+        (new_browser(), f" {other_code.upper().replace('-', ' ')} ", 200),
     ):
         browser.log_in(owner.user)
         assert browser.fill(FACTOR, FACTOR, code=typed).status_code == expected
@@ -113,9 +113,9 @@ def test_new_recovery_codes_replace_old_ones(owner: Person, app: App, browser: B
 def test_another_users_codes(
     owner: Person, app: App, person: Callable[..., Person], browser: Browser
 ) -> None:
-    other = enrol(person().browser)
+    other_app = enrol(person().browser)
     browser.log_in(owner.user)
-    for code in (other.code(), other.recovery_codes[0], app.wrong_code(), "", "x" * 40):
+    for code in (other_app.code(), other_app.recovery_codes[0], app.wrong_code(), "", "x" * 40):
         assert browser.fill(FACTOR, FACTOR, code=code).status_code in {422, 429}
     assert browser.session() is None
 
@@ -139,16 +139,16 @@ def test_codes_cannot_be_guessed(owner: Person, app: App, new_browser: Callable[
 def test_strangers_do_not_lock_a_known_browser_out(
     owner: Person, app: App, new_browser: Callable[[], Browser]
 ) -> None:
-    known, stranger = new_browser(), new_browser()
-    known.log_in(owner.user)
-    known.fill(FACTOR, FACTOR, code=app.code())
+    known_browser, stranger = new_browser(), new_browser()
+    known_browser.log_in(owner.user)
+    known_browser.fill(FACTOR, FACTOR, code=app.code())
     stranger.log_in(owner.user)
     form = stranger.form(FACTOR, FACTOR)
     for _ in range(FAILURES + 5):
         stranger.send(form, code=app.wrong_code())
-    known.fill(ACCOUNT, "/logout")
-    known.log_in(owner.user)
-    assert known.fill(FACTOR, FACTOR, code=app.recovery_codes[0]).status_code == 200
+    known_browser.fill(ACCOUNT, "/logout")
+    known_browser.log_in(owner.user)
+    assert known_browser.fill(FACTOR, FACTOR, code=app.recovery_codes[0]).status_code == 200
 
 
 @pytest.mark.usefixtures("app")
@@ -198,12 +198,12 @@ def test_a_pending_login_is_short(
 
 
 def test_where_the_login_leads(owner: Person, app: App, browser: Browser) -> None:
-    asked = browser.get("/console/account?x=1")
-    form = browser.form(f"{asked.url.path}?{asked.url.query.decode()}", "/login")
+    login_page = browser.get("/console/account?x=1")
+    form = browser.form(f"{login_page.url.path}?{login_page.url.query.decode()}", "/login")
     page = browser.send(form, email=owner.user.email, password=PASSWORD)
     assert page.url.path == FACTOR
-    here = f"{page.url.path}?{page.url.query.decode()}"
-    assert browser.fill(here, FACTOR, code=app.code()).url.path == ACCOUNT
+    factor_path = f"{page.url.path}?{page.url.query.decode()}"
+    assert browser.fill(factor_path, FACTOR, code=app.code()).url.path == ACCOUNT
     foreign = browser.get(f"{CONFIRM}?next=//evil.example/")
     assert "evil.example" not in foreign.text
 
@@ -221,13 +221,13 @@ def test_changes_need_a_fresh_factor(
     owner: Person, app: App, connection: psycopg.Connection, action: str
 ) -> None:
     age_factor(connection, owner.user.id)
-    asked = owner.browser.fill(ACCOUNT, f"{PAGE}/{action}")
-    assert asked.url.path == CONFIRM
+    answer = owner.browser.fill(ACCOUNT, f"{PAGE}/{action}")
+    assert answer.url.path == CONFIRM
     assert "10 recovery codes left" in owner.browser.get(ACCOUNT).text
     wrong = owner.browser.fill(CONFIRM, CONFIRM, code=app.wrong_code())
     assert wrong.status_code == 422
-    here = f"{CONFIRM}?next={ACCOUNT}"
-    assert owner.browser.fill(here, CONFIRM, code=app.code()).url.path == ACCOUNT
+    confirm_path = f"{CONFIRM}?next={ACCOUNT}"
+    assert owner.browser.fill(confirm_path, CONFIRM, code=app.code()).url.path == ACCOUNT
     page = owner.browser.fill(ACCOUNT, f"{PAGE}/{action}")
     assert page.url.path != CONFIRM
 

@@ -43,10 +43,10 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
     unread = {"heard_about_us": "the <OMR>", "self_reported_source": "other"}
     stage.event(bob, event_name="sign_up", event_time=NOON, **unread)
     page = owner.browser.get(f"{path}?{PERIOD}").text
-    shown = words(page)
-    assert "Word of mouth 30.00 1 1 75.0 % Google ads 30.00" in shown
-    assert "Other 10.00 1 1 25.0 % nothing" in shown
-    assert "“the <OMR>” 1 time" in shown or "the <OMR> 1 time" in shown
+    text = words(page)
+    assert "Word of mouth 30.00 1 1 75.0 % Google ads 30.00" in text
+    assert "Other 10.00 1 1 25.0 % nothing" in text
+    assert "“the <OMR>” 1 time" in text or "the <OMR> 1 time" in text
     assert "only=self_reported_source%3Aword_of_mouth" in page
     csv = html.unescape(re.search(r'href="([^"]*report\.csv[^"]*)"', page)[1])  # type: ignore[index]
     rows = owner.browser.get(csv).text.splitlines()

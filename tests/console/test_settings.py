@@ -28,14 +28,14 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
 
 def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> None:
     page = make_page(space_id)
-    given = {
+    form_values = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
         "half_life_days": "30", "page_view_days": "400", "inactive_contact_days": "365",
         "delivery_days": "90", "log_days": "60", "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
-    saved = owner.browser.fill(page, page, **given)
+    saved = owner.browser.fill(page, page, **form_values)
     assert "The settings are saved." in saved.text
     after = space()
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
@@ -44,8 +44,8 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     assert (after.inactive_contact_days, after.delivery_days, after.log_days) == (365, 90, 60)
     assert after.event_labels == {"custom_event_50": "Demo"}
     assert after.field_labels == {"profile_field_1": "Plan"}
-    again = owner.browser.fill(page, page)
-    assert "Nothing was changed." in again.text
+    second_answer = owner.browser.fill(page, page)
+    assert "Nothing was changed." in second_answer.text
     assert space() == after
     emptied = {"phone_region": "", "page_view_days": "", "log_days": "", "event_label.custom_event_50": ""}
     owner.browser.fill(page, page, **emptied)
@@ -72,20 +72,20 @@ def test_who_may(
     person: Callable[..., Person], space: Callable[[], Space], space_id: int, role: Role
 ) -> None:
     person(Role.OWNER)
-    somebody = person(role)
-    data = {"form_token": form_token(somebody.form_key, "settings"), "name": "Changed"}
-    answer = somebody.browser.client.post(make_page(space_id), data=data)
+    visitor = person(role)
+    data = {"form_token": form_token(visitor.form_key, "settings"), "name": "Changed"}
+    answer = visitor.browser.client.post(make_page(space_id), data=data)
     allowed = role is not Role.VIEWER
     assert answer.status_code == (303 if allowed else 403)
     assert (space().name == "Changed") == allowed
-    assert ("Save settings" in somebody.browser.get(make_page(space_id)).text) == allowed
+    assert ("Save settings" in visitor.browser.get(make_page(space_id)).text) == allowed
 
 
 def test_the_operators_are_not_for_members(owner: Person, space: Callable[[], Space], space_id: int) -> None:
     page, before = make_page(space_id), space()
     form = owner.browser.form(page, page)
-    given = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}
-    assert "Nothing was changed." in owner.browser.send(form, **given).text
+    form_values = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}
+    assert "Nothing was changed." in owner.browser.send(form, **form_values).text
     assert space() == before
     assert {*OFFERED, *OPERATORS, *HOST_LISTS} == set(SETTINGS)
     assert set(OFFERED) <= {name for name, _ in form.fields}

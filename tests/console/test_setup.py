@@ -120,8 +120,8 @@ def test_the_last_use_of_keys(owner: Person, connection: psycopg.Connection, spa
     page = owner.browser.get(path).text
     assert ticks(page)["API key"]
     (line,) = re.findall(r"Last used: (.*?)</p>", page, re.DOTALL)
-    told = re.sub(r"<.*?>", "", line).strip()
-    assert told == "CRM …hint, 4 May 2026, 03:02; &lt;Shop&gt; …hint, never used."
+    last_use = re.sub(r"<.*?>", "", line).strip()
+    assert last_use == "CRM …hint, 4 May 2026, 03:02; &lt;Shop&gt; …hint, never used."
 
 
 def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> None:
@@ -133,11 +133,11 @@ def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> No
     assert "went well, <time" in page
     assert "Fine." not in page
     stage.destination(name="B", tested_at=tested, test_ok=False, test_message="No <token>.")
-    other = stage.destination(name="C")
+    untested_id = stage.destination(name="C")
     page = owner.browser.get(path).text
     assert not ticks(page)["Destination tested"]
     assert "<q>No &lt;token&gt;.</q>" in page
-    assert f'href="/console/spaces/{space_id}/platforms/{other}/test"' in page
+    assert f'href="/console/spaces/{space_id}/platforms/{untested_id}/test"' in page
 
 
 def test_days_are_the_spaces(
@@ -198,10 +198,10 @@ def test_a_held_destination_is_on_every_page(
         "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id) VALUES (%s, %s, %s, 'x')",
         (space_id, row[0], event),
     )
-    overview, *others = (owner.browser.get(path).text for path in paths)
+    overview, *other_pages = (owner.browser.get(path).text for path in paths)
     title = "Meta Ads “&lt;Shop&gt;” connection expired: 1 conversion not sent"
     assert "Needs attention" in overview
-    assert all('class="count"' in page and title in page for page in [overview, *others])
+    assert all('class="count"' in page and title in page for page in [overview, *other_pages])
     assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview
     resume = f"headwater destination resume --space {space_id} --destination {row[0]}"
     assert resume in overview
@@ -221,15 +221,15 @@ def test_the_snippet_of_a_site(owner: Person, connection: psycopg.Connection, sp
 
 def test_choosing(owner: Person, make_space: Callable[..., int], accounts: Accounts, space_id: int) -> None:
     assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}/setup"
-    other = make_space(name="Zebra", subscription="inactive")
-    accounts.run(lambda c: add_member(c, other, owner.user.id, Role.VIEWER))
+    other_space_id = make_space(name="Zebra", subscription="inactive")
+    accounts.run(lambda c: add_member(c, other_space_id, owner.user.id, Role.VIEWER))
     make_space(name="Secret")
     page = owner.browser.get("/console")
     assert page.url.path == "/console"
-    assert re.findall(r'href="/console/spaces/(\d+)"', page.text) == [str(space_id), str(other)]
+    assert re.findall(r'href="/console/spaces/(\d+)"', page.text) == [str(space_id), str(other_space_id)]
     assert "subscription inactive" in page.text
     assert "Secret" not in page.text
-    assert "is inactive" in owner.browser.get(f"/console/spaces/{other}").text
+    assert "is inactive" in owner.browser.get(f"/console/spaces/{other_space_id}").text
 
 
 def test_who_has_no_space(accounts: Accounts, browser: object) -> None:

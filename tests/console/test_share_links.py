@@ -66,8 +66,11 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
     path = share(owner, space_id, HOSTILE, report=f"/channels?{query}")
     answer = guest(path)
     assert answer.status_code == 200
-    page, own = PageTables(answer.text), owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
-    theirs = PageTables(own.text)
+    page, own_answer = (
+        PageTables(answer.text),
+        owner.browser.get(f"/console/spaces/{space_id}/channels?{query}"),
+    )
+    theirs = PageTables(own_answer.text)
     assert page.headlines["Revenue"].value == "100.5"
     for name in ("channels", "course"):
         values = [[cell.value for cell in row] for row in page.tables[name]]
@@ -78,9 +81,9 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
     assert re.findall(r'href="([^"]+)"', answer.text)[2:] == ["#content"]
     assert "<form" not in answer.text
     assert answer.headers["referrer-policy"] == "no-referrer"
-    listed = owner.browser.get(f"/console/spaces/{space_id}/share-links").text
-    assert "For Ada" not in listed
-    assert "owner 1" in listed
+    list_text = owner.browser.get(f"/console/spaces/{space_id}/share-links").text
+    assert "For Ada" not in list_text
+    assert "owner 1" in list_text
 
 
 def every_parameter() -> list[str]:
@@ -91,7 +94,7 @@ def every_parameter() -> list[str]:
     of_tables = {"columns", "order", "unpaid", "figure", TILE, STACK}
     of_reports = (*report.PARAMETERS, *path_question.PARAMETERS)
     names = {field.name for field in view_fields(ReportView)} | {NEW_FILTER, NEW_KEY, OPEN}
-    names |= {each.name for each in (*of_models, paths._STEPS, *of_reports)}
+    names |= {parameter.name for parameter in (*of_models, paths._STEPS, *of_reports)}
     names |= of_tables
     assert len(names) > 25
     return [*PARAMETERS, *(f"{name}=1" for name in sorted(names))]
@@ -105,13 +108,13 @@ def test_no_parameter_changes_it(
     order(stage, "google_ads", "100.50")
     order(stage, "email", "30")
     path = share(owner, space_id, report=f"{page}?only=channel:paid" if page != "/paths" else page)
-    whole = guest(path).text
-    assert "100.50" in whole
+    page_text = guest(path).text
+    assert "100.50" in page_text
     names = every_parameter()
     for parameter in ("&".join(names), *pick_share(names, page, 8)):
-        assert guest(f"{path}?{parameter}").text == whole, parameter
+        assert guest(f"{path}?{parameter}").text == page_text, parameter
     for text in ("Ada", "ada@example.com", f"/contacts/{contact}", "/events", "/console/spaces"):
-        assert text not in whole.replace("For Ada", "")
+        assert text not in page_text.replace("For Ada", "")
     for end in ("/events", "/models", "/report.csv", "/", "?", "/../console"):
         assert guest(path + end).status_code in {200, 404}
     assert guest(f"{path}/events").status_code == 404
@@ -131,9 +134,9 @@ def test_revoked_expired_and_unknown_links_are_alike(
     answers = [guest(path) for path in (*paths, "/shared/" + "A" * 43, "/shared/x")]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1
-    kept = {name: value for name, value in answers[0].headers.items() if name != "date"}
+    headers = {name: value for name, value in answers[0].headers.items() if name != "date"}
     for answer in answers:
-        assert {name: value for name, value in answer.headers.items() if name != "date"} == kept
+        assert {name: value for name, value in answer.headers.items() if name != "date"} == headers
     assert "No links yet." in owner.browser.get(links).text
 
 

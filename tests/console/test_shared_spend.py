@@ -30,9 +30,9 @@ PAGES = {
 VIEWS = [(page, query) for page, queries in PAGES.items() for query in ["", *queries]]
 SENT = [
     (*view, schedule)
-    for place, view in enumerate(view for view in VIEWS if "open=" not in view[1])
+    for index, view in enumerate(view for view in VIEWS if "open=" not in view[1])
     for turn, schedule in enumerate((DAILY, MONDAYS))
-    if IS_LONG or (place + turn) % 2 == 0
+    if IS_LONG or (index + turn) % 2 == 0
 ]
 """Views with their schedules; an ordinary run alternates between schedules."""
 TABLES = {"": "sources", "/campaigns": "rows", "/cohorts": "cohorts"}
@@ -62,10 +62,10 @@ def read_figures(html: str) -> list[str]:
 def test_a_guest_sees_the_figures_of_the_page(
     owner: Person, space_id: int, guest: Callable[[str], httpx.Response], page: str, query: str
 ) -> None:
-    own = owner.browser.get(f"/console/spaces/{space_id}{page}?{query}")
+    own_answer = owner.browser.get(f"/console/spaces/{space_id}{page}?{query}")
     answer = guest(share(owner, space_id, report=f"{page}?{query}"))
-    assert (own.status_code, answer.status_code) == (200, 200)
-    assert read_figures(answer.text) == read_figures(own.text)
+    assert (own_answer.status_code, answer.status_code) == (200, 200)
+    assert read_figures(answer.text) == read_figures(own_answer.text)
     assert len(read_figures(answer.text)) > 5
     assert re.findall(r'href="([^"]*)"', answer.text)[2:] == ["#content"]
     for text in ("<form", "<script", "Ada", "order-of-ada", "/console/spaces"):
@@ -99,8 +99,8 @@ def test_a_message_has_the_figures_of_the_page_that_it_links(
         totals = [tables.headlines[name].text for name in ("New customers", "Spend", cac, "Revenue so far")]
         rows = {title: [*cells[:3], ""] for title, cells in rows.items()} | {"All": totals}
     for title, *cells in notice.table.rows:
-        for text, shown in zip(cells, rows[title], strict=True):
-            assert is_shown(text, shown) or not shown, (title, text, shown)
+        for text, page_text in zip(cells, rows[title], strict=True):
+            assert is_shown(text, page_text) or not page_text, (title, text, page_text)
     for tile in tables.headlines.values() if page != "/cohorts" else ():
         assert tile.text.split()[0] in f"{notice.headline} {' '.join(notice.paragraphs)}"
     assert "Ada" not in str(notice)

@@ -38,8 +38,8 @@ def create(person: Person, space_id: int, **values: Any) -> str:
 
 
 def origins(connection: psycopg.Connection, space_id: int) -> list[list[str]]:
-    found = connection.execute("SELECT origins FROM sites WHERE space_id = %s ORDER BY id", (space_id,))
-    return [row[0] for row in found]
+    rows = connection.execute("SELECT origins FROM sites WHERE space_id = %s ORDER BY id", (space_id,))
+    return [row[0] for row in rows]
 
 
 def code_on(html: str) -> list[str]:
@@ -49,33 +49,33 @@ def code_on(html: str) -> list[str]:
 
 def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, console: Running) -> None:
     assert "No site yet" in owner.browser.get(make_page(space_id)).text
-    here = create(owner, space_id, name=NAME, origins="shop.example/products?x\nlocalhost:3000")
+    site_path = create(owner, space_id, name=NAME, origins="shop.example/products?x\nlocalhost:3000")
     assert origins(connection, space_id) == [["https://shop.example", "http://localhost:3000"]]
-    page = owner.browser.get(here).text
+    page = owner.browser.get(site_path).text
     assert NAME not in page
-    for path in (here, f"{here}?shop=shopify&consent=required", f"{here}/test"):
+    for path in (site_path, f"{site_path}?shop=shopify&consent=required", f"{site_path}/test"):
         check(owner.browser.get(path))
     (key,) = set(re.findall(r"trk_pk_[\w-]{24}", page))
     snippet = f'<script async src="{console.base_url}/t.js" data-site="{key}"></script>'
     assert code_on(page)[0] == f"{STUB}\n{snippet}"
-    owner.browser.fill(here, f"{here}/change", name="Shop", origins="https://*.shop.example",
+    owner.browser.fill(site_path, f"{site_path}/change", name="Shop", origins="https://*.shop.example",
                        amounts="refuse")  # fmt: skip
     row = connection.execute(
         "SELECT name, origins, accepts_amounts FROM sites WHERE site_key = %s", (key,)
     ).fetchone()
     assert row == ("Shop", ["https://*.shop.example"], False)
-    wrong = owner.browser.fill(here, f"{here}/end", confirm="Other")
+    wrong = owner.browser.fill(site_path, f"{site_path}/end", confirm="Other")
     assert wrong.status_code == 422
     assert "Type “Shop” to end it." in wrong.text
-    nothing = owner.browser.fill(here, f"{here}/end", confirm="")
+    nothing = owner.browser.fill(site_path, f"{site_path}/end", confirm="")
     assert nothing.status_code == 422
     assert 'value="Shop"' in nothing.text, "the settings on the page are those of the site"
     assert "https://*.shop.example" in nothing.text
-    ended = owner.browser.fill(here, f"{here}/end", confirm=" Shop ")
+    ended = owner.browser.fill(site_path, f"{site_path}/end", confirm=" Shop ")
     assert "The site has ended" in ended.text
     assert "Ended sites" in ended.text
-    assert "Create another site" in owner.browser.get(here).text
-    assert owner.browser.get(f"{here}/test").status_code == 404
+    assert "Create another site" in owner.browser.get(site_path).text
+    assert owner.browser.get(f"{site_path}/test").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_form_sent_twice_makes_one(owner: Person, connection: psycopg.Connecti
 
 
 def test_page_views(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
-    here = create(owner, space_id, origins="https://shop.example https://*.shop.example:8443")
+    site_path = create(owner, space_id, origins="https://shop.example https://*.shop.example:8443")
     create(owner, space_id, name="Blog", origins="https://blog.example")
     stage, now = Stage(connection, space_id, ""), datetime.now(UTC)
     contact = stage.contact()
@@ -129,14 +129,14 @@ def test_page_views(owner: Person, connection: psycopg.Connection, space_id: int
     counts = re.findall(r'in 24 hours"><data value="(\d+)">', page)
     assert counts == ["2", "0"]
     assert page.count("no page view yet") == 1
-    seen = (now - timedelta(hours=1)).isoformat(timespec="seconds")
-    assert f'datetime="{seen}"' in owner.browser.get(here).text
+    last_view = (now - timedelta(hours=1)).isoformat(timespec="seconds")
+    assert f'datetime="{last_view}"' in owner.browser.get(site_path).text
 
 
 @pytest.mark.parametrize("shop", list(ShopSystem))
 def test_every_shop(owner: Person, console: Running, space_id: int, shop: ShopSystem) -> None:
-    here = create(owner, space_id)
-    page = owner.browser.get(f"{here}?shop={shop}").text
+    site_path = create(owner, space_id)
+    page = owner.browser.get(f"{site_path}?shop={shop}").text
     (key,) = set(re.findall(r"trk_pk_[\w-]{24}", page))
     code = "\n".join(code_on(page))
     assert f"{console.base_url}/t.js" in code
@@ -146,21 +146,21 @@ def test_every_shop(owner: Person, console: Running, space_id: int, shop: ShopSy
     assert not re.findall(r"__[A-Z_]+__", code)
     assert re.search(rf'<a href="[^"]*shop={shop}#snippet" aria-current="page">', page)
     assert "data-consent" not in code
-    waiting = owner.browser.get(f"{here}?shop={shop}&consent=required").text
+    waiting = owner.browser.get(f"{site_path}?shop={shop}&consent=required").text
     assert "data-consent" in "\n".join(code_on(waiting))
     assert "trk.consent(" in "\n".join(code_on(waiting)).replace("(window as any).", "")
 
 
 def test_a_shop_that_there_is_not(owner: Person, space_id: int) -> None:
-    here = create(owner, space_id)
+    site_path = create(owner, space_id)
     for query in ("?shop=x", "?shop=", "?consent=x", "?shop=html&shop=gtm", "?shop=%00"):
-        assert owner.browser.get(here + query).status_code == 200
+        assert owner.browser.get(site_path + query).status_code == 200
 
 
 def test_no_amounts_no_order_by_the_page(owner: Person, space_id: int) -> None:
-    here = create(owner, space_id, amounts="refuse")
+    site_path = create(owner, space_id, amounts="refuse")
     for shop in ShopSystem:
-        assert "trk.track('purchase'" not in owner.browser.get(f"{here}?shop={shop}").text
+        assert "trk.track('purchase'" not in owner.browser.get(f"{site_path}?shop={shop}").text
 
 
 def test_the_stub_is_the_documented_one() -> None:
@@ -171,15 +171,15 @@ def test_the_stub_is_the_documented_one() -> None:
 def test_viewers_only_look(
     owner: Person, person: Callable[..., Person], connection: psycopg.Connection, space_id: int
 ) -> None:
-    here = create(owner, space_id)
+    site_path = create(owner, space_id)
     viewer = person(Role.VIEWER)
-    for path in (make_page(space_id), here, f"{here}/test"):
+    for path in (make_page(space_id), site_path, f"{site_path}/test"):
         page = viewer.browser.get(path)
         assert page.status_code == 200
         assert f'action="{make_page(space_id)}' not in page.text
     for path, form in (
-        (f"{here}/change", "change site"), (f"{here}/end", "end site"),
-        (f"{here}/test/start", "test site"),
+        (f"{site_path}/change", "change site"), (f"{site_path}/end", "end site"),
+        (f"{site_path}/test/start", "test site"),
     ):  # fmt: skip
         data = {"form_token": form_token(viewer.form_key, form), "confirm": "Shop", "name": "X",
                 "origins": "x.example", "url": "https://shop.example/"}  # fmt: skip

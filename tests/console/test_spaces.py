@@ -45,7 +45,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     )
     page = make_page(owner, "")
     rows = {row[0].link: row for row in page.tables["yours"][1:]}
-    assert set(rows) == {f"/console/spaces/{each}" for each in (space_id, second.space_id)}
+    assert set(rows) == {f"/console/spaces/{joined_id}" for joined_id in (space_id, second.space_id)}
     name, revenue, orders, attention = rows[f"/console/spaces/{second.space_id}"]
     assert HOSTILE in name.text
     assert "viewer" in name.text
@@ -53,8 +53,8 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     assert "EUR" in revenue.text
     assert "up 101.0 %" in " ".join(revenue.text.split())
     assert "connection expired" in attention.text
-    there = PageTables(owner.browser.get(revenue.link or "").text).headlines
-    assert there["Their amounts"].value == "100.5"
+    headlines = PageTables(owner.browser.get(revenue.link or "").text).headlines
+    assert headlines["Their amounts"].value == "100.5"
     assert PageTables(owner.browser.get(orders.link or "").text).listed.value == "1"
     none = rows[f"/console/spaces/{space_id}"]
     assert (none[1].value, none[2].value, none[3].text) == ("0", "0", "Nothing")

@@ -86,9 +86,9 @@ def test_page_csv_api_assistant_and_model(
         if number == FIRST or not number % OF_A_WORLD:
             world = make_world(stage, client, number // OF_A_WORLD)
             spendings = {target: world.spending(target) for target in ("EUR", "USD")}
-        asked = some_question(Random(f"report {number}"))
-        faults = faults_of_all(owner, client, assistant, spendings[asked["currency"]], asked)
-        assert faults == [], (number, asked)
+        parameters = some_question(Random(f"report {number}"))
+        faults = faults_of_all(owner, client, assistant, spendings[parameters["currency"]], parameters)
+        assert faults == [], (number, parameters)
 
 
 def faults_of_all(
@@ -99,13 +99,13 @@ def faults_of_all(
     response = client.get("/reports/spend", params=asked)
     answer = msgspec.json.decode(response.content)
     faults = faults_of(answer, spending, asked)
-    told = assistant.result("query_spend", asked)
+    result = assistant.result("query_spend", asked)
     if response.status_code != 200:
-        return faults + ["an assistant has it"] * (not told.get("isError"))
+        return faults + ["an assistant has it"] * (not result.get("isError"))
     faults += [
         f"an assistant has another {name}"
         for name in answer
-        if name != "snapshot" and told["structuredContent"].get(name) != answer[name]
+        if name != "snapshot" and result["structuredContent"].get(name) != answer[name]
     ]
     text = client.get("/reports/spend", params=asked, headers={"Accept": "text/csv"}).text
     faults += ["CSV is another"] * (list(csv.reader(text.splitlines())) != lines_of(answer))
@@ -118,11 +118,11 @@ def lines_of(answer: dict[str, Any]) -> list[list[str]]:
     """Return the lines of an answer's CSV."""
     names = 0 if answer["columns"][0] == "spend" else 2
     if not names:
-        whole = [format_figure(answer["totals"][name]) for name in answer["columns"]]
-        return [answer["columns"], whole]
+        totals = [format_figure(answer["totals"][name]) for name in answer["columns"]]
+        return [answer["columns"], totals]
     rows = [[*(cell or "" for cell in row[:2]), *map(format_figure, row[2:])] for row in answer["rows"]]
-    rest = [format_figure(answer["unmatched"][name]) for name in answer["columns"][2:]]
-    return [answer["columns"], *rows, ["", "unmatched", *rest]]
+    unmatched = [format_figure(answer["unmatched"][name]) for name in answer["columns"][2:]]
+    return [answer["columns"], *rows, ["", "unmatched", *unmatched]]
 
 
 def faults_of_page(
@@ -139,37 +139,37 @@ def faults_of_page(
     file = owner.browser.get(f"{path}.csv?{httpx.QueryParams(params)}")
     if file.text != text:
         yield "the page's CSV is another"
-    shown = owner.browser.get(f"{path}?columns=all&unpaid=1&{httpx.QueryParams(params)}")
-    page = PageTables(shown.text)
+    response = owner.browser.get(f"{path}?columns=all&unpaid=1&{httpx.QueryParams(params)}")
+    page = PageTables(response.text)
     has_rate = answer["cost_rate"] is not None
-    columns = [each.figure for each in COLUMNS if has_rate or each.figure != "contribution"]
+    columns = [column.figure for column in COLUMNS if has_rate or column.figure != "contribution"]
     table = page.tables.get("rows", [[], [], [], []])[1:]
     rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
     if not rows and not table[0]:
         if answer["totals"]["spend"]:
             yield "the page has nothing"
         return
-    end = next(place for place, row in enumerate(table) if row[0].text == "Platforms with spend")
-    listed, (matched, *rest, whole) = table[:end], table[end:]
-    if len(listed) != len(rows):
-        yield f"the page has {len(listed)} rows"
+    end = next(index for index, row in enumerate(table) if row[0].text == "Platforms with spend")
+    listed_rows, (matched, *unmatched_rows, total_cells) = table[:end], table[end:]
+    if len(listed_rows) != len(rows):
+        yield f"the page has {len(listed_rows)} rows"
         return
-    pairs = [*zip(listed, rows, strict=True), (matched, answer["with_spend"])]
-    pairs += [(whole, answer["totals"])]
+    pairs = [*zip(listed_rows, rows, strict=True), (matched, answer["with_spend"])]
+    pairs += [(total_cells, answer["totals"])]
     for cells, figures in pairs:
         yield from _different(cells, figures, columns)
     of_ledger = [name for name in columns if name in ("spend", "impressions", "clicks")]
-    if not rest and answer["unmatched"]["spend"]:
+    if not unmatched_rows and answer["unmatched"]["spend"]:
         yield "the page lacks the unmatched spend"
-    for cells in rest:
+    for cells in unmatched_rows:
         yield from _different(cells, answer["unmatched"], of_ledger, columns)
 
 
 def _different(
     cells: list[Cell], figures: dict[str, Any], names: list[str], columns: list[str] | None = None
 ) -> Iterator[str]:
-    places = {name: place for place, name in enumerate(columns or names, 1)}
+    places = {name: index for index, name in enumerate(columns or names, 1)}
     for name in names:
-        shown, right = cells[places[name]].value or "", format_figure(figures[name])
-        if shown != right:
-            yield f"the page has {name} {shown} instead of {right}: {cells[0].text.strip()}"
+        value, right = cells[places[name]].value or "", format_figure(figures[name])
+        if value != right:
+            yield f"the page has {name} {value} instead of {right}: {cells[0].text.strip()}"

@@ -48,10 +48,10 @@ def books(days: int = 5) -> dict[str, Any]:
 def run(script: Path, status: int = 200) -> list[dict[str, Any]]:
     """Return the requests that a script sends. Raises RuntimeError with its error."""
     command = [NODE, EDITOR, script, json.dumps(books()), str(status)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if process.returncode:
+        raise RuntimeError(process.stderr)
+    return json.loads(process.stdout)
 
 
 @pytest.fixture(params=SCRIPTS)

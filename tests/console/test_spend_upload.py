@@ -23,26 +23,26 @@ def ledger(connection: psycopg.Connection, space_id: int) -> list[tuple[Any, ...
 
 
 def refusals(html: str) -> dict[str, str]:
-    found = re.findall(r'<p class="refusal" id="([\w-]+)-refusal"[^>]*>([^<]*)', html)
-    return {name: " ".join(text.split()) for name, text in found}
+    matches = re.findall(r'<p class="refusal" id="([\w-]+)-refusal"[^>]*>([^<]*)', html)
+    return {name: " ".join(text.split()) for name, text in matches}
 
 
 def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     page = desk.browser.get(f"{desk.orders}/imports/new?kind=spend").text
     assert 'value="spend" checked' in page
-    here = desk.begin((FILES / "google.csv").read_bytes(), kind="spend")
-    page = desk.browser.get(here).text
+    import_path = desk.begin((FILES / "google.csv").read_bytes(), kind="spend")
+    page = desk.browser.get(import_path).text
     assert "Recognised by its header: <strong>a report of Google Ads</strong>" in page
     assert "its table begins after 2 lines" in page
     assert 'name="platform" type="text" value="google"' in page
-    checked = desk.check(here, timezone="Europe/Berlin")
+    checked = desk.check(import_path, timezone="Europe/Berlin")
 
     assert '<data value="2">2</data> rows would be stored' in checked.text
     assert "<bdi>4711</bdi>" in checked.text
     assert ledger(connection, desk.space_id) == []
-    done = desk.start(here)
-    assert '<data value="2">2</data> of' in done.text
-    assert f"/console/spaces/{desk.space_id}/campaigns" in done.text
+    answer = desk.start(import_path)
+    assert '<data value="2">2</data> of' in answer.text
+    assert f"/console/spaces/{desk.space_id}/campaigns" in answer.text
     row, _ = ledger(connection, desk.space_id)
     assert row[1:3] == ("google", "4711")
     assert row[5] == "Europe/Berlin"
@@ -53,24 +53,24 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FILES.glob("*.csv")))
 def test_every_format_is_recognised(desk: Desk, connection: psycopg.Connection, name: str) -> None:
-    here = desk.begin((FILES / f"{name}.csv").read_bytes(), kind="spend")
-    page = desk.browser.get(here).text
+    import_path = desk.begin((FILES / f"{name}.csv").read_bytes(), kind="spend")
+    page = desk.browser.get(import_path).text
     assert "Recognised by its header" in page
     needs = 'name="currency" type="text" value=""' in page and ">currency<" in page
     has_column = re.search(r"<option selected>currency<", page)
-    page = desk.check(here, **({"currency": "EUR"} if needs and not has_column else {}))
+    page = desk.check(import_path, **({"currency": "EUR"} if needs and not has_column else {}))
     assert "refused" not in page.text
-    done = desk.start(here)
-    assert "refused. The uploaded file is removed" in done.text
+    answer = desk.start(import_path)
+    assert "refused. The uploaded file is removed" in answer.text
     assert len(ledger(connection, desk.space_id)) >= 1
 
 
 def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connection) -> None:
     """An unknown table, without currency and platform."""
-    here = desk.begin("When;Costs\n13.05.2026;1.234,50\n14.05.2026;x\nTotal;9\n", kind="spend")
-    page = desk.browser.get(here).text
+    import_path = desk.begin("When;Costs\n13.05.2026;1.234,50\n14.05.2026;x\nTotal;9\n", kind="spend")
+    page = desk.browser.get(import_path).text
     assert "format is unknown" in page
-    form = f"{here}?edit", f"{here}/check"
+    form = f"{import_path}?edit", f"{import_path}/check"
     refused = desk.browser.fill(*form)
     assert refused.status_code == 422
     assert set(refusals(refused.text)) == {"columns", "platform", "currency"}
@@ -80,10 +80,10 @@ def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connecti
         "currency": "It must be a currency code of three letters, such as EUR.",
         "platform": "It must not be blank.",
     }
-    checked = desk.check(here, **mapped, currency="eur", platform="Reddit Ads")
+    checked = desk.check(import_path, **mapped, currency="eur", platform="Reddit Ads")
     assert '<data value="1">1</data> row would be stored' in checked.text
     assert "is read as amount, but is not a number" in checked.text
-    desk.start(here)
+    desk.start(import_path)
     assert ledger(connection, desk.space_id) == [("2026-05-13", "reddit", "", "EUR", 1234.5, None)]
 
 
@@ -91,9 +91,9 @@ def test_two_uploads_of_one_file_are_one_ledger(desk: Desk, connection: psycopg.
     """A later upload of the same days replaces them."""
     table = "date,platform,amount,currency\n2026-05-13,google,{},EUR\n"
     for amount in ("10", "7"):
-        here = desk.begin(table.format(amount), kind="spend")
-        desk.check(here)
-        desk.start(here)
-    here = desk.begin(table.format("7"), kind="spend")
-    assert "already imported in the same way" in desk.check(here).text
+        import_path = desk.begin(table.format(amount), kind="spend")
+        desk.check(import_path)
+        desk.start(import_path)
+    import_path = desk.begin(table.format("7"), kind="spend")
+    assert "already imported in the same way" in desk.check(import_path).text
     assert [row[4] for row in ledger(connection, desk.space_id)] == [7]

@@ -21,10 +21,10 @@ ACCOUNT = "/console/account"
 @pytest.fixture
 def app(owner: Person, connection: psycopg.Connection) -> App:
     """The owner's app, last used eleven minutes ago."""
-    made = enrol(owner.browser)
+    new_app = enrol(owner.browser)
     forget_used_codes(connection, owner.user.id)
     age_factor(connection, owner.user.id)
-    return made
+    return new_app
 
 
 def count_keys(connection: psycopg.Connection, space_id: int) -> int:
@@ -35,12 +35,12 @@ def count_keys(connection: psycopg.Connection, space_id: int) -> int:
 
 def test_it_works(owner: Person, app: App, connection: psycopg.Connection, space_id: int) -> None:
     page = f"/console/spaces/{space_id}/keys"
-    asked = owner.browser.fill(page, f"{page}/create", name="Shop")
-    assert (asked.url.path, asked.url.params["next"]) == (CONFIRM, f"{page}?again")
+    answer = owner.browser.fill(page, f"{page}/create", name="Shop")
+    assert (answer.url.path, answer.url.params["next"]) == (CONFIRM, f"{page}?again")
     assert count_keys(connection, space_id) == 0
-    here = f"{asked.url.path}?{asked.url.query.decode()}"
-    assert owner.browser.fill(here, CONFIRM, code=app.wrong_code()).status_code == 422
-    back = owner.browser.fill(here, CONFIRM, code=app.code())
+    confirm_path = f"{answer.url.path}?{answer.url.query.decode()}"
+    assert owner.browser.fill(confirm_path, CONFIRM, code=app.wrong_code()).status_code == 422
+    back = owner.browser.fill(confirm_path, CONFIRM, code=app.code())
     assert (back.url.path, back.url.query) == (page, b"again")
     assert "Your new key" in owner.browser.fill(page, f"{page}/create", name="Shop").text
     assert count_keys(connection, space_id) == 1
@@ -59,8 +59,8 @@ def test_only_the_dangerous_setting_asks(
 ) -> None:
     page = f"/console/spaces/{space_id}/settings"
     assert owner.browser.fill(page, page, name="Renamed").url.path == page
-    asked = owner.browser.fill(page, page, require_second_factor="true")
-    assert asked.url.path == CONFIRM
+    answer = owner.browser.fill(page, page, require_second_factor="true")
+    assert answer.url.path == CONFIRM
     query = "SELECT name, require_second_factor FROM spaces WHERE id = %s"
     assert connection.execute(query, [space_id]).fetchone() == ("Renamed", False)
 
@@ -68,23 +68,23 @@ def test_only_the_dangerous_setting_asks(
 def test_another_members_factor_does_not_count(
     owner: Person, app: App, person: Callable[..., Person], space_id: int
 ) -> None:
-    other = person(Role.ADMIN)
-    enrol(other.browser)
+    admin = person(Role.ADMIN)
+    enrol(admin.browser)
     assert owner.browser.fill(CONFIRM, CONFIRM, code=app.code()).status_code == 200
     page = f"/console/spaces/{space_id}/keys"
     assert "Your new key" in owner.browser.fill(page, f"{page}/create", name="Shop").text
-    assert "Your new key" in other.browser.fill(page, f"{page}/create", name="Shop").text
+    assert "Your new key" in admin.browser.fill(page, f"{page}/create", name="Shop").text
 
 
 @pytest.mark.parametrize("path", [PAGE, f"{ACCOUNT}/passkeys"])
 def test_a_first_factor_needs_the_password(owner: Person, connection: psycopg.Connection, path: str) -> None:
     age_login(connection, owner.user.id)
-    asked = owner.browser.get(path)
-    assert (asked.url.path, asked.url.params["next"]) == (CONFIRM, path)
-    here = f"{CONFIRM}?next={path}"
-    assert owner.browser.fill(here, CONFIRM, code="wrong password").status_code == 422
+    answer = owner.browser.get(path)
+    assert (answer.url.path, answer.url.params["next"]) == (CONFIRM, path)
+    confirm_path = f"{CONFIRM}?next={path}"
+    assert owner.browser.fill(confirm_path, CONFIRM, code="wrong password").status_code == 422
     assert owner.browser.get(path).url.path == CONFIRM
-    assert owner.browser.fill(here, CONFIRM, code=PASSWORD).url.path == path
+    assert owner.browser.fill(confirm_path, CONFIRM, code=PASSWORD).url.path == path
     age_login(connection, owner.user.id)
     assert owner.browser.get(path).url.path == CONFIRM
 
@@ -100,11 +100,11 @@ def test_the_password_for_a_dangerous_action(
 ) -> None:
     page = f"/console/spaces/{space_id}/keys"
     age_login(connection, owner.user.id)
-    asked = owner.browser.fill(page, f"{page}/create", name="Shop")
-    assert (asked.url.path, asked.url.params["next"]) == (CONFIRM, f"{page}?again")
+    answer = owner.browser.fill(page, f"{page}/create", name="Shop")
+    assert (answer.url.path, answer.url.params["next"]) == (CONFIRM, f"{page}?again")
     assert count_keys(connection, space_id) == 0
-    here = f"{asked.url.path}?{asked.url.query.decode()}"
-    assert owner.browser.fill(here, CONFIRM, code=PASSWORD).url.path == page
+    confirm_path = f"{answer.url.path}?{answer.url.query.decode()}"
+    assert owner.browser.fill(confirm_path, CONFIRM, code=PASSWORD).url.path == page
     assert "Your new key" in owner.browser.fill(page, f"{page}/create", name="Shop").text
 
 
@@ -112,15 +112,15 @@ def test_the_password_for_a_dangerous_action(
 def test_ending_sessions_needs_the_password(
     owner: Person, connection: psycopg.Connection, new_browser: Callable[[], Browser], action: str
 ) -> None:
-    other = new_browser()
-    other.log_in(owner.user)
+    other_browser = new_browser()
+    other_browser.log_in(owner.user)
     age_login(connection, owner.user.id)
-    asked = owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/{action}")
-    assert asked.url.path == CONFIRM
-    assert other.get(ACCOUNT).url.path == ACCOUNT
+    answer = owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/{action}")
+    assert answer.url.path == CONFIRM
+    assert other_browser.get(ACCOUNT).url.path == ACCOUNT
     owner.browser.fill(CONFIRM, CONFIRM, code=PASSWORD)
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/sessions/{action}")
-    assert other.get(ACCOUNT).url.path == "/login"
+    assert other_browser.get(ACCOUNT).url.path == "/login"
 
 
 def test_the_password_cannot_be_guessed(owner: Person, connection: psycopg.Connection) -> None:
@@ -140,6 +140,6 @@ def test_a_provider_session_without_a_factor_is_not_asked(
     connection.execute("UPDATE sessions SET provider = 'p' WHERE user_id = %s", [owner.user.id])
     age_login(connection, owner.user.id)
     page = f"/console/spaces/{space_id}/keys"
-    made = owner.browser.fill(page, f"{page}/create", name="Shop")
+    answer = owner.browser.fill(page, f"{page}/create", name="Shop")
     connection.execute("DELETE FROM sso_providers WHERE name = 'p'")
-    assert "Your new key" in made.text
+    assert "Your new key" in answer.text

@@ -63,8 +63,8 @@ def test_it_works(owner: Person, space_id: int) -> None:
     lines = owner.browser.get(address).text.splitlines()
     assert lines[0] == "model,source,weight,low,high"
     assert len(lines) == 5
-    [listed] = rows(owner.browser.get(f"{base}/trained-models").text, "listed")
-    assert (listed[0], listed[2], listed[5]) == ("May", "1\u201331 May 2026", "current")
+    [model_row] = rows(owner.browser.get(f"{base}/trained-models").text, "listed")
+    assert (model_row[0], model_row[2], model_row[5]) == ("May", "1\u201331 May 2026", "current")
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
     cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
     for text in (report, cohorts):
@@ -79,10 +79,10 @@ def test_another_is_chosen(owner: Person, space_id: int) -> None:
     [compared] = re.findall(r'href="([^"]+)">Compare models with this one', page.text)
     beside = owner.browser.get(f"{compared}&{OF_MAY}".replace("&amp;", "&")).text
     assert ">June</a> of purchase" in beside
-    here = str(page.url.path)
-    chosen = owner.browser.fill(here, f"{here}/choose")
-    assert "This model is now current" in chosen.text
-    assert "This is the current model" in chosen.text
+    model_path = str(page.url.path)
+    answer = owner.browser.fill(model_path, f"{model_path}/choose")
+    assert "This model is now current" in answer.text
+    assert "This is the current model" in answer.text
 
 
 def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None:
@@ -106,18 +106,18 @@ def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: i
         assert "Not trained yet" in page.text, end
         assert f"Needs {FEWEST_CONVERSIONS} orders with a visit (you have 0)." in page.text
         assert f'href="{base}/trained-models">Train it</a>' in page.text
-    asked = "attribution_model=markov&measures=credited_revenue&group=source"
+    query = "attribution_model=markov&measures=credited_revenue&group=source"
     for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
-        answer = owner.browser.get(f"{base}/{file}?{asked}")
+        answer = owner.browser.get(f"{base}/{file}?{query}")
         assert answer.status_code == 422, file
         assert "Markov model needs a trained model" in answer.text, file
 
 
 def test_automatic_training_explains_its_state(owner: Person, space_id: int, sold: Stage) -> None:
-    here = f"/console/spaces/{space_id}/trained-models"
+    models_path = f"/console/spaces/{space_id}/trained-models"
 
     def state() -> str:
-        return " ".join(re.sub("<[^>]+>", " ", owner.browser.get(here).text).split())
+        return " ".join(re.sub("<[^>]+>", " ", owner.browser.get(models_path).text).split())
 
     needed = FEWEST_CONVERSIONS
     assert f"Not trained yet. Needs {needed} orders with a visit (you have 0)." in state()
@@ -126,15 +126,15 @@ def test_automatic_training_explains_its_state(owner: Person, space_id: int, sol
     assert f"(you have {needed - 1})." in state()
     plant_orders(sold, 1)
     assert "enough orders, but automatic training is off" in state()
-    owner.browser.fill(here, f"{here}/automatic", switch="on")
+    owner.browser.fill(models_path, f"{models_path}/automatic", switch="on")
     assert "training starts next night" in state()
-    page = owner.browser.fill(here, f"{here}/automatic/train")
+    page = owner.browser.fill(models_path, f"{models_path}/automatic/train")
     assert "This is the current model for purchase" in page.text
     assert re.search(rf"trained on \d+ \w+ \d+ from {needed} orders, next on \d+ \w+ \d+\.", state())
-    other = str(make(owner, space_id).url.path)
-    owner.browser.fill(other, f"{other}/choose")
+    other_path = str(make(owner, space_id).url.path)
+    owner.browser.fill(other_path, f"{other_path}/choose")
     assert "chosen by hand. Automatic models do not replace it" in state()
-    owner.browser.fill(here, f"{here}/automatic", switch="off")
+    owner.browser.fill(models_path, f"{models_path}/automatic", switch="off")
     assert "Automatic training is off." in state()
 
 

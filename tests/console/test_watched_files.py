@@ -54,8 +54,8 @@ def home(space_id: int) -> str:
 def watch(owner: Person, space_id: int, **typed: str) -> str:
     """Fill in the form, and return the next page."""
     form = f"{home(space_id)}/watch"
-    chosen = f"?scheme={typed.get('scheme', 'https')}&kind={typed.get('kind', 'spend')}"
-    return owner.browser.fill(form + chosen, form, **{"address": URL, **typed}).text
+    query = f"?scheme={typed.get('scheme', 'https')}&kind={typed.get('kind', 'spend')}"
+    return owner.browser.fill(form + query, form, **{"address": URL, **typed}).text
 
 
 def stored(stage: Stage) -> list[dict[str, Any]]:
@@ -80,9 +80,9 @@ def test_it_works(owner: Person, space_id: int, stage: Stage) -> None:
             "settings": {"currency": "EUR"}, "secret_names": ["authorization"],
         }
     ]  # fmt: skip
-    listed = owner.browser.get(f"{home(space_id)}/connections").text
-    assert "Meta" in listed
-    assert "signature=hidden" not in listed
+    list_text = owner.browser.get(f"{home(space_id)}/connections").text
+    assert "Meta" in list_text
+    assert "signature=hidden" not in list_text
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
     watch(owner, space_id, **S3, **SECRETS, **{"settings.region": "eu-central-1", "settings.dates": "dmy"})
     page = f"{home(space_id)}/watched/{only_id(stage)}"
     form = f"{page}/settings"
-    shown = owner.browser.get(form).text
-    assert S3["address"] in shown
-    assert "confidential" not in shown
+    text = owner.browser.get(form).text
+    assert S3["address"] in text
+    assert "confidential" not in text
     owner.browser.fill(form, form, address="s3://bucket/2.csv", name="Second", **{"settings.dates": ""})
     (row,) = stored(stage)
     assert (row["name"], row["address"]) == ("Second", "s3://bucket/2.csv")
@@ -200,11 +200,11 @@ def test_its_imports(owner: Person, space_id: int, stage: Stage) -> None:
         for watched in (file, stage.watched_file())
     ]
     page = owner.browser.get(f"{home(space_id)}/watched/{file}").text
-    own, other = (f'/orders/imports/{row[0]}"' for row in jobs if row)
-    assert own in page
+    own_link, other_link = (f'/orders/imports/{row[0]}"' for row in jobs if row)
+    assert own_link in page
     assert "1,234" in text_of(page)
     assert "56" in text_of(page)
-    assert other not in page
+    assert other_link not in page
 
 
 def test_actions(owner: Person, space_id: int, stage: Stage) -> None:
@@ -235,9 +235,9 @@ def test_viewers_see_addresses_without_forms(
     person(Role.OWNER)
     viewer = person(Role.VIEWER).browser
     page = f"{home(space_id)}/watched/{stage.watched_file()}"
-    shown = viewer.get(page)
-    assert shown.status_code == 200
-    assert f'action="{page}' not in shown.text
+    answer = viewer.get(page)
+    assert answer.status_code == 200
+    assert f'action="{page}' not in answer.text
     assert f'{home(space_id)}/watch"' not in viewer.get(f"{home(space_id)}/connections").text
     assert viewer.get(f"{home(space_id)}/watch").status_code == 403
     assert viewer.get(f"{page}/settings").status_code == 403
