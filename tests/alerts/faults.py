@@ -18,9 +18,9 @@ def no_tag(month: Month, after: slice, dice: np.random.Generator) -> None:
     for values in (month.visits, month.direct, *month.sources.values()):
         values[after] = 0
     for source in (*SOURCES, "direct"):
-        lost = dice.binomial(month.orders[source][after], 0.5)
-        month.orders[source][after] -= lost
-        month.orders[""][after] += lost
+        unmatched_orders = dice.binomial(month.orders[source][after], 0.5)
+        month.orders[source][after] -= unmatched_orders
+        month.orders[""][after] += unmatched_orders
 
 
 def no_consent(month: Month, after: slice, dice: np.random.Generator) -> None:
@@ -88,9 +88,9 @@ def doubled(month: Month, after: slice, _: np.random.Generator) -> None:
 def nameless(month: Month, after: slice, dice: np.random.Generator) -> None:
     """Most orders no longer identify the customer."""
     for source in (*SOURCES, "direct"):
-        lost = dice.binomial(month.orders[source][after], 0.9)
-        month.orders[source][after] -= lost
-        month.orders[""][after] += lost
+        unmatched_orders = dice.binomial(month.orders[source][after], 0.9)
+        month.orders[source][after] -= unmatched_orders
+        month.orders[""][after] += unmatched_orders
 
 
 @dataclass(frozen=True)
@@ -169,10 +169,12 @@ def run_fault(fault: PlantedFault, seed: int) -> PlantedResult:
     after = slice(start, month.hours)
     fault.plant(month, after, dice)
     watch = Watch(month)
-    told = watch.run(end=min(start + allowed + 24, month.hours))
-    ours = [one for one in told if (one.rule, one.subject) == (fault.rule, fault.subject)
-            and one.hour + LEARNED >= start]  # fmt: skip
+    alerts = watch.run(end=min(start + allowed + 24, month.hours))
+    ours = [alert for alert in alerts if (alert.rule, alert.subject) == (fault.rule, fault.subject)
+            and alert.hour + LEARNED >= start]  # fmt: skip
     hours = ours[0].hour + LEARNED + 1 - start if ours else None
     by = start - LEARNED + (hours or allowed)
-    others = tuple(one for one in told if start - LEARNED <= one.hour < by and one not in ours)
-    return PlantedResult(fault, hours, allowed, others)
+    other_alerts = tuple(
+        alert for alert in alerts if start - LEARNED <= alert.hour < by and alert not in ours
+    )
+    return PlantedResult(fault, hours, allowed, other_alerts)

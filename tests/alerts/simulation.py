@@ -83,14 +83,15 @@ def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Va
     unattributed = dice.uniform(0.03, 0.3)
     orders = {source: dice.poisson(rate * buying * (1 - unattributed)) for source, rate in by_source.items()}
     orders[""] = dice.poisson(np.sum(list(by_source.values()), axis=0) * buying * unattributed)
-    whole = np.sum(list(orders.values()), axis=0)
+    total_orders = np.sum(list(orders.values()), axis=0)
     failing = dice.uniform(0, 0.1)
-    failed = dice.binomial(whole, failing)
+    failed = dice.binomial(total_orders, failing)
     trickle = dice.uniform(0, 0.01)
     month = Month(
         visits, {source: counts[source] for source in SOURCES}, counts["direct"], orders,
-        dice.binomial(whole, dice.uniform(0, 0.02)), dice.poisson(visits * trickle * 0.05),
-        whole - failed, failed, dice.binomial(whole, dice.uniform(0, 0.2)), dice.uniform(20, 200),
+        dice.binomial(total_orders, dice.uniform(0, 0.02)), dice.poisson(visits * trickle * 0.05),
+        total_orders - failed, failed, dice.binomial(total_orders, dice.uniform(0, 0.2)),
+        dice.uniform(20, 200),
     )  # fmt: skip
     month.amounts = {
         source: np.round(number * month.basket * dice.lognormal(0, 0.4, len(number))).astype(int)
@@ -159,15 +160,15 @@ class Watch:
         return Alertness(open_for=ages, well_for=well)
 
     def _take(self, hour: int, judged: list[Judgement], step: int) -> None:
-        for each in judged:
-            key = (each.rule, each.subject)
+        for judgement in judged:
+            key = (judgement.rule, judgement.subject)
             if key not in self._open:
-                if each.is_out:
+                if judgement.is_out:
                     self._open[key] = hour + 1 - step
                     if hour - self._ended.get(key, -SAME_HOURS) < SAME_HOURS:
                         continue
-                    self.told.append(Told(each.rule, each.subject, hour - LEARNED))
-            elif each.is_well:
+                    self.told.append(Told(judgement.rule, judgement.subject, hour - LEARNED))
+            elif judgement.is_well:
                 self._well[key] = self._well.get(key, 0) + 1
                 if self._well[key] >= 2:
                     del self._open[key], self._well[key]
@@ -178,13 +179,13 @@ class Watch:
                     del self._open[key]
 
     def _counts(self, end: int) -> SpaceCounts:
-        one = {name: CountSeries(totals, end) for name, totals in self._series.items()}
+        series = {name: CountSeries(totals, end) for name, totals in self._series.items()}
         return SpaceCounts(
-            visits=one["visits"], touches=one["touches"],
+            visits=series["visits"], touches=series["touches"],
             by_source={name: CountSeries(totals, end) for name, totals in self._sources.items()},
-            orders=one["orders"], untouched=one["untouched"], repeated=one["repeated"],
-            rejected=one["rejected"], finished={"1": one["finished"]}, failed={"1": one["failed"]},
-            conversions={"1": one["conversions"]}, unmatched={"1": one["unmatched"]},
+            orders=series["orders"], untouched=series["untouched"], repeated=series["repeated"],
+            rejected=series["rejected"], finished={"1": series["finished"]}, failed={"1": series["failed"]},
+            conversions={"1": series["conversions"]}, unmatched={"1": series["unmatched"]},
         )  # fmt: skip
 
     def _days(self, end: int) -> DayCounts:

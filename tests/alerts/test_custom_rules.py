@@ -354,9 +354,9 @@ def test_a_deleted_rule_leaves_no_open_alert(looker: Looker, stage: Stage, rules
 @pytest.mark.parametrize(("days", "messages"), [(None, 1), (-1, 1), (1, 0)])
 def test_a_muted_rule_is_not_announced(rules: Rules, stage: Stage, days: int | None, messages: int) -> None:
     rules.add_channel([Rule.CUSTOM])
-    muted, other = rules.create(ROAS_OF_META), rules.create(WASTE)
+    muted, other_id = rules.create(ROAS_OF_META), rules.create(WASTE)
     rules.run(mute_rule, muted, None if days is None else datetime.now(UTC) + days * DAY)
-    for rule_id in (muted, other):
+    for rule_id in (muted, other_id):
         rules.announce(AlertStep(1, StepKind.OPENED, NOW, Rule.CUSTOM, str(rule_id), "Low", ""))
     ((count,),) = stage.connection.execute(
         "SELECT count(*) FROM messages WHERE space_id = %s", (stage.space_id,)

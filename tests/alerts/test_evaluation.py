@@ -293,8 +293,8 @@ def test_conversions_without_identifiers(looker: Looker, stage: Stage) -> None:
 def test_corrections_without_identifiers_are_no_conversions(looker: Looker, stage: Stage) -> None:
     destination = stage.destination(platform="microsoft_offline")
     deliver(stage, destination, NOW - WEEKS, noon(2), status="delivered")
-    lost = {"status": "skipped", "reason": "no_identifier", "kind": "correction"}
-    deliver(stage, destination, noon(-4), noon(2), **lost)
+    columns = {"status": "skipped", "reason": "no_identifier", "kind": "correction"}
+    deliver(stage, destination, noon(-4), noon(2), **columns)
     looker.look(noon(-5.9), noon(0.1), noon(1.1))
     assert looker.told == []
 
@@ -315,8 +315,8 @@ def test_a_new_space_learns_first(looker: Looker, stage: Stage) -> None:
 
 
 def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callable[..., int]) -> None:
-    other = Stage(stage.connection, make_space(), "")
-    visit(other, noon(-2), noon(0))
+    other_stage = Stage(stage.connection, make_space(), "")
+    visit(other_stage, noon(-2), noon(0))
     visit(stage, noon(-3), noon(0), hourly=6)
     order(stage, noon(-3), noon(0), hourly=4)
     looker.look(noon(-1.9), noon(0.1), noon(0.2), noon(1.1))
@@ -332,8 +332,8 @@ def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
     someone, someone_else = stage.contact(), stage.contact()
 
     def buy(minute: float, amount: str, contact: int = someone, **columns: Any) -> None:
-        at = noon(-2) + timedelta(minutes=minute)
-        stage.event(contact, event_name="purchase", amount=amount, event_time=at, **columns)
+        event_time = noon(-2) + timedelta(minutes=minute)
+        stage.event(contact, event_name="purchase", amount=amount, event_time=event_time, **columns)
 
     buy(0, "50")
     looker.look(noon(-1.9))
@@ -374,9 +374,9 @@ def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: 
         moment = NOW - timedelta(days=day)
         for hour in range(12):
             someone = stage.contact()
-            at = moment - timedelta(hours=hour)
-            stage.touchpoint(someone, "google_ads", occurred_at=at - timedelta(minutes=5))
-            stage.event(someone, event_name="purchase", amount="50", event_time=at)
+            event_time = moment - timedelta(hours=hour)
+            stage.touchpoint(someone, "google_ads", occurred_at=event_time - timedelta(minutes=5))
+            stage.event(someone, event_name="purchase", amount="50", event_time=event_time)
     someone = stage.contact()
     moment = NOW - timedelta(days=1)
     stage.touchpoint(someone, "email", occurred_at=moment - timedelta(hours=1))

@@ -55,9 +55,9 @@ def test_it_works(
     make_key: Callable[..., str],
 ) -> None:  # fmt: skip
     assert listed() == []
-    held = put_destination(connection, space_id, "held")
+    held_id = put_destination(connection, space_id, "held")
     late = put_destination(connection, space_id, "active")
-    for destination in (held, held, late):
+    for destination in (held_id, held_id, late):
         put_delivery(connection, space_id, destination, alerts.LATE * 2)
     put_request(connection, space_id, alerts.LATE * 2)
     connection.execute(
@@ -76,11 +76,11 @@ def test_it_works(
         (space_id,),
     )
     connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
-    found = listed()
+    problems = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     rules = [rule for rule in Rule if rule not in OF_FIGURES and not rule.startswith(("spend_", "watched_"))]
-    assert [alert.kind for alert in found] == rules
-    assert [alert.title for alert in found] == [
+    assert [alert.kind for alert in problems] == rules
+    assert [alert.title for alert in problems] == [
         "Meta Ads “Shop” connection expired: 2 conversions not sent",
         "1 event is waiting to be processed",
         "The subscription is inactive: API keys and tokens are refused",
@@ -91,10 +91,10 @@ def test_it_works(
         "1 background job failed",
         "1 API key will expire within a week",
     ]
-    assert found[0].command(space_id) == (
-        f"headwater destination resume --space {space_id} --destination {held}"
+    assert problems[0].command(space_id) == (
+        f"headwater destination resume --space {space_id} --destination {held_id}"
     )
-    assert all(alert.remedy for alert in found)
+    assert all(alert.remedy for alert in problems)
 
 
 def test_a_used_key_without_a_successor_that_ends_soon(
@@ -125,9 +125,9 @@ def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
     paused = put_destination(connection, space_id, "paused")
     put_delivery(connection, space_id, paused, alerts.LATE * 2)
     put_request(connection, space_id, timedelta(seconds=1))
-    found = listed()
+    problems = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
-    assert found == []
+    assert problems == []
 
 
 def test_other_spaces_stay_out(
@@ -148,10 +148,10 @@ def test_the_log_tells_of_a_backlog_and_of_its_end(connection: psycopg.Connectio
         for table in ("inbox", "deliveries"):
             connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (space_id,))
         watch.look(connection)
-    own = [line for line in lines if line["space_id"] == space_id]
-    assert {line["log_level"] for line in own} == {"warning"}
-    said = sorted((line["event"], line.get("destination_id", 0)) for line in own)
-    assert said == [
+    own_lines = [line for line in lines if line["space_id"] == space_id]
+    assert {line["log_level"] for line in own_lines} == {"warning"}
+    entries = sorted((line["event"], line.get("destination_id", 0)) for line in own_lines)
+    assert entries == [
         ("queue behind", 0), ("queue behind", late),
         ("queue caught up", 0), ("queue caught up", late),
     ]  # fmt: skip

@@ -26,16 +26,18 @@ LEAST_TOLD = 38 / 40
 def false_alarms(seed: int, size: int) -> list[str]:
     """Return the rules of the alerts raised in an ordinary month."""
     month = ordinary_month(np.random.default_rng(seed), size)
-    return [told.rule for told in Watch(month).run()]
+    return [alert.rule for alert in Watch(month).run()]
 
 
 def planted(faults: list[PlantedFault], base: int) -> list[PlantedResult]:
-    return [run_fault(fault, base + place) for place, fault in enumerate(faults)]
+    return [run_fault(fault, base + index) for index, fault in enumerate(faults)]
 
 
 def test_it_works() -> None:
     """A removed tag raises an alert in the first hour, and no other alert."""
-    fault = next(each for each in FAULTS if (each.name, each.size) == ("tag removed", 3_000))
+    fault = next(
+        candidate for candidate in FAULTS if (candidate.name, candidate.size) == ("tag removed", 3_000)
+    )
     result = run_fault(fault, 1_004)
     assert (result.hours, result.others) == (1, ())
 
@@ -56,6 +58,6 @@ def test_planted_faults_are_told(record_property: Callable[[str, object], None])
     results = [result for turn in range(ROUNDS if MONTHS else 1) for result in planted(faults, 1_000 * turn)]
     missed = [result for result in results if not result.is_told]
     record_property("faults", len(results))
-    record_property("missed", str([(each.fault.name, each.fault.size) for each in missed]))
+    record_property("missed", str([(result.fault.name, result.fault.size) for result in missed]))
     few = 0 if MONTHS else 1
     assert len(missed) - few <= (1 - LEAST_TOLD) * len(results), missed

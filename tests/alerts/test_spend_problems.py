@@ -30,24 +30,24 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def put(stage: Stage, **columns: object) -> int:
-    given = {"settings": '{"ad_account_id": "1"}', "created_at": NOW - 9 * DAYS, **columns}
-    return stage.spend_connection(**given)
+    values = {"settings": '{"ad_account_id": "1"}', "created_at": NOW - 9 * DAYS, **columns}
+    return stage.spend_connection(**values)
 
 
 def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
-    held = put(
+    connection_id = put(
         stage, name="Shop", status="held", fault="token", fault_message="Session has expired: code 190",
         failing_since=NOW - DAYS, failures=1,
     )  # fmt: skip
     (alert,) = listed()
-    assert (alert.kind, alert.connection_id) == (Rule.SPEND_CONNECTION_HELD, held)
+    assert (alert.kind, alert.connection_id) == (Rule.SPEND_CONNECTION_HELD, connection_id)
     assert alert.title == "Meta “Shop” connection stopped: spend is not pulled"
     assert alert.detail is not None
     assert alert.detail.startswith("Session has expired: code 190 ")
     assert "token" in alert.detail
-    assert alert.page == f"/spend/connections/{held}"
+    assert alert.page == f"/spend/connections/{connection_id}"
     assert alert.command(stage.space_id) == (
-        f"headwater spend resume --space {stage.space_id} --connection {held}"
+        f"headwater spend resume --space {stage.space_id} --connection {connection_id}"
     )
 
 

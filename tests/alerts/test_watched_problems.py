@@ -31,19 +31,19 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
-    held = stage.watched_file(
+    file_id = stage.watched_file(
         name="daily.csv", status="held", fault="credentials", fault_message="The server answered HTTP 401.",
         failing_since=NOW - DAYS, failures=1,
     )  # fmt: skip
     (alert,) = listed()
-    assert (alert.kind, alert.subject, alert.since) == (Rule.WATCHED_FILE_FAILING, str(held), NOW - DAYS)
+    assert (alert.kind, alert.subject, alert.since) == (Rule.WATCHED_FILE_FAILING, str(file_id), NOW - DAYS)
     assert "daily.csv" in alert.title
     assert alert.detail == f"The server answered HTTP 401. {REMEDIES['credentials']}"
-    assert alert.page == f"/spend/watched/{held}"
-    assert alert.command(stage.space_id) == f"headwater watch show --space {stage.space_id} --file {held}"
-    place = find_alert_page(alert)
-    assert place is not None
-    assert place.end == alert.page
+    assert alert.page == f"/spend/watched/{file_id}"
+    assert alert.command(stage.space_id) == f"headwater watch show --space {stage.space_id} --file {file_id}"
+    page = find_alert_page(alert)
+    assert page is not None
+    assert page.end == alert.page
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def ready(page: Page | Frame) -> None:
 
 
 def cookie(context: BrowserContext) -> Any:
-    (found,) = [each for each in context.cookies() if each["name"] == "trk_token"]
-    return found
+    (token_cookie,) = [candidate for candidate in context.cookies() if candidate["name"] == "trk_token"]
+    return token_cookie
 
 
 def idle(page: Page) -> None:
@@ -58,10 +58,10 @@ def chromium() -> Iterator[Browser]:
     """
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
-        told = "no chromium found: install it (Debian: apt-get install chromium-headless-shell)"
+        reason = "no chromium found: install it (Debian: apt-get install chromium-headless-shell)"
         if os.environ.get(REQUIRED) == "required":
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(reason)
+        pytest.skip(reason)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser

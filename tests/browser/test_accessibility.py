@@ -65,9 +65,9 @@ def look(visit: Callable[..., Visit], node: Node) -> Callable[..., Visit]:
     script = node.package("axe-core/axe.min.js")
 
     def open_one(width: int) -> Visit:
-        one = visit(bypass_csp=True, viewport={"width": width, "height": 800})
-        one.page.add_init_script(path=str(script))
-        return one
+        visitor = visit(bypass_csp=True, viewport={"width": width, "height": 800})
+        visitor.page.add_init_script(path=str(script))
+        return visitor
 
     return open_one
 
@@ -108,8 +108,8 @@ def resize(page: Page, width: int) -> None:
 
 def check_unfolded(page: Page, path: str) -> None:
     """Check that every folded confirmation, once open, still fits the screen."""
-    for place in range(page.locator("details.confirm").count()):
-        page.evaluate(UNFOLD_ONE, place)
+    for index in range(page.locator("details.confirm").count()):
+        page.evaluate(UNFOLD_ONE, index)
         assert page.locator("details.confirm[open] button").is_visible()
         assert page.evaluate(BEYOND) == [], path
         assert page.evaluate(WIDTH) == 0, path
@@ -148,41 +148,41 @@ def put_spend(stage: Stage, now: datetime) -> None:
     [(currency,)] = stage.connection.execute(
         "UPDATE spaces SET cost_rate = 40 WHERE id = %s RETURNING currency", (stage.space_id,)
     ).fetchall()
-    for place, days in enumerate((2, 33)):
+    for index, days in enumerate((2, 33)):
         moment = now - timedelta(days=days)
         contact = stage.contact()
         stage.touchpoint(contact, "google_ads", occurred_at=moment, campaign_id=LONG)
         stage.event(contact, amount="1234567.89", event_time=moment)
         for platform in ("google", LONG[:64].lower()):
-            key = platform.encode()[:15].ljust(15) + bytes([place])
+            key = platform.encode()[:15].ljust(15) + bytes([index])
             spent = {"date": moment.date(), "key": key,
                      "platform": platform, "campaign_id": LONG, "currency": currency,
-                     "amount": "98765.43", "as_of": now, "place": place}  # fmt: skip
+                     "amount": "98765.43", "as_of": now, "place": index}  # fmt: skip
             blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
             stage._insert("spend", {**blank, **spent, "revision": 1}, returning="number")
     stage._insert("revisions", {"revision": 1, "era": 1}, returning="revision")
 
 
 def test_the_reference(look: Callable[..., Visit]) -> None:
-    one = look(WIDTHS[0])
-    one.goto("/docs")
-    contents = one.page.locator("[data-contents]")
+    visitor = look(WIDTHS[0])
+    visitor.goto("/docs")
+    contents = visitor.page.locator("[data-contents]")
     assert contents.evaluate("(it) => it.open")
-    check_widths(one.page, "/docs")
-    one.goto("/docs")
+    check_widths(visitor.page, "/docs")
+    visitor.goto("/docs")
     assert not contents.evaluate("(it) => it.open"), "on a narrow screen it begins folded"
-    one.page.evaluate(UNFOLD)
-    assert one.page.evaluate("() => document.querySelectorAll('main').length") == 1
-    one.goto("/docs#put_spend")
-    one.page.wait_for_url("**/docs/spend#put_spend")
-    check_widths(one.page, "/docs/spend", 1)
-    one.page.evaluate(UNFOLD)
-    check_widths(one.page, "/docs/spend, unfolded", 2)
-    one.goto("/docs")
-    one.page.get_by_role("searchbox").fill("amount")
-    one.page.keyboard.press("Enter")
-    one.page.wait_for_url("**/docs?q=amount")
-    check_widths(one.page, "/docs?q=amount", 3)
+    visitor.page.evaluate(UNFOLD)
+    assert visitor.page.evaluate("() => document.querySelectorAll('main').length") == 1
+    visitor.goto("/docs#put_spend")
+    visitor.page.wait_for_url("**/docs/spend#put_spend")
+    check_widths(visitor.page, "/docs/spend", 1)
+    visitor.page.evaluate(UNFOLD)
+    check_widths(visitor.page, "/docs/spend, unfolded", 2)
+    visitor.goto("/docs")
+    visitor.page.get_by_role("searchbox").fill("amount")
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url("**/docs?q=amount")
+    check_widths(visitor.page, "/docs?q=amount", 3)
 
 
 def test_the_page_before_there_is_an_account(
@@ -192,10 +192,10 @@ def test_the_page_before_there_is_an_account(
         return False
 
     monkeypatch.setattr(login, "any_user", nobody)
-    one = look(WIDTHS[0])
-    one.goto("/")
-    assert one.page.get_by_text("There is no account yet.").is_visible()
-    check_widths(one.page, "/login")
+    visitor = look(WIDTHS[0])
+    visitor.goto("/")
+    assert visitor.page.get_by_text("There is no account yet.").is_visible()
+    check_widths(visitor.page, "/login")
 
 
 def test_the_console(
@@ -223,17 +223,17 @@ def test_the_console(
     )
     people_pages = put_people(stage)
     put_spend(stage, now)
-    one = look(WIDTHS[0])
-    one.goto("/login")
-    check_widths(one.page, "/login")
-    one.log_in(user)
+    visitor = look(WIDTHS[0])
+    visitor.goto("/login")
+    check_widths(visitor.page, "/login")
+    visitor.log_in(user)
     paths = [f"/console/spaces/{space_id}{end}" for end in (*SPACE_PAGES, *people_pages)]
-    for place, path in enumerate((*paths, "/console?all", "/console/account", "/console/nothing")):
-        one.goto(path)
-        check_widths(one.page, path, place)
+    for index, path in enumerate((*paths, "/console?all", "/console/account", "/console/nothing")):
+        visitor.goto(path)
+        check_widths(visitor.page, path, index)
         if path.endswith(FILLED):
-            assert one.page.locator("main tbody tr").count(), path
+            assert visitor.page.locator("main tbody tr").count(), path
         if "/contacts/" in path:
             for width in WIDTHS:
-                resize(one.page, width)
-                check_unfolded(one.page, path)
+                resize(visitor.page, width)
+                check_unfolded(visitor.page, path)

@@ -66,7 +66,7 @@ def visit(
         return opened[-1]
 
     yield open_one
-    reports = [report for each in opened for report in each.reports]
+    reports = [report for visitor in opened for report in visitor.reports]
     assert [report for report in reports if not report.startswith(BROWSERS_OWN)] == []
 
 
@@ -78,10 +78,10 @@ def base(space_id: int) -> str:
 def test_by_mouse_with_a_wrong_token_and_a_wrong_pixel(
     visit: Callable[..., Visit], base: str, node: Node
 ) -> None:
-    one = visit(bypass_csp=True)
-    one.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
-    one.goto(base)
-    page = one.page
+    visitor = visit(bypass_csp=True)
+    visitor.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
+    visitor.goto(base)
+    page = visitor.page
     check(page, "nothing is connected")
     page.get_by_role("link", name="Connect Meta Ads").click()
     check(page, "the account")
@@ -136,9 +136,9 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def test_by_keyboard_alone(visit: Callable[..., Visit], base: str) -> None:
-    one = visit()
-    one.goto(base)
-    page = one.page
+    visitor = visit()
+    visitor.goto(base)
+    page = visitor.page
     tab_to(page, "Connect Meta Ads")
     page.keyboard.press("Enter")
     page.wait_for_url("**/connect/meta")
@@ -161,9 +161,9 @@ def test_by_keyboard_alone(visit: Callable[..., Visit], base: str) -> None:
 
 
 def test_without_scripts(visit: Callable[..., Visit], base: str) -> None:
-    one = visit(java_script_enabled=False)
-    one.goto(f"{base}/connect/meta")
-    page = one.page
+    visitor = visit(java_script_enabled=False)
+    visitor.goto(f"{base}/connect/meta")
+    page = visitor.page
     page.get_by_label("Pixel ID").fill(PIXEL)
     page.get_by_label("Test event code").fill(CODE)
     page.get_by_label("Access token").fill(TOKEN)
@@ -185,32 +185,37 @@ def test_full_and_hostile(
     stage = Stage(connection, space_id, "")
     for payload in PAYLOADS[:3]:
         stage.destination(name=payload)
-    held = stage.destination(name=LONG[:200], status="held", status_reason=LONG, held_since=NOON)
+    destination_id = stage.destination(name=LONG[:200], status="held", status_reason=LONG, held_since=NOON)
     deliveries = [
-        stage.forwarded(held, stage.event(stage.contact(), event_time="now"), status=status,
+        stage.forwarded(destination_id, stage.event(stage.contact(), event_time="now"), status=status,
                         reason=reason, error=LONG, request=f'{{"event": "{LONG}"}}', answer=LONG)
         for status, reason in (("delivered", None), ("failed", None), ("skipped", "no_mapping"))
     ]  # fmt: skip
     stage.attempt(deliveries[1], error=LONG)
-    one = visit(bypass_csp=True, viewport={"width": WIDTHS[0], "height": 800})
-    one.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
-    for end in ("", f"/{held}", f"/{held}/events", f"/{held}/deliveries/{deliveries[1]}"):
-        one.goto(base + end)
-        check_widths(one.page, end)
-    one.goto(f"{base}/{held}")
-    check_unfolded(one.page, "the destination")
-    resize(one.page, WIDTHS[0])
-    check_unfolded(one.page, "the destination")
+    visitor = visit(bypass_csp=True, viewport={"width": WIDTHS[0], "height": 800})
+    visitor.page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
+    for end in (
+        "",
+        f"/{destination_id}",
+        f"/{destination_id}/events",
+        f"/{destination_id}/deliveries/{deliveries[1]}",
+    ):
+        visitor.goto(base + end)
+        check_widths(visitor.page, end)
+    visitor.goto(f"{base}/{destination_id}")
+    check_unfolded(visitor.page, "the destination")
+    resize(visitor.page, WIDTHS[0])
+    check_unfolded(visitor.page, "the destination")
 
 
 def test_nothing_is_sent_before_it_is_started(
     visit: Callable[..., Visit], base: str, connection: psycopg.Connection, space_id: int
 ) -> None:
-    one = visit(java_script_enabled=False)
-    one.goto(f"{base}/connect/tiktok")
-    one.page.get_by_label("Pixel code").fill("C4A1B2C3D4E5F6G7H8I9")
-    one.page.get_by_label("Access token").fill("tiktok-token")
-    one.page.get_by_role("button", name="Continue").click()
+    visitor = visit(java_script_enabled=False)
+    visitor.goto(f"{base}/connect/tiktok")
+    visitor.page.get_by_label("Pixel code").fill("C4A1B2C3D4E5F6G7H8I9")
+    visitor.page.get_by_label("Access token").fill("tiktok-token")
+    visitor.page.get_by_role("button", name="Continue").click()
     (status,) = connection.execute(
         "SELECT status FROM destinations WHERE space_id = %s", (space_id,)
     ).fetchone() or ("",)

@@ -75,7 +75,7 @@ def test_it_works(
     hand: Hand, user: User, space_id: int, mailbox: Mailbox, slack: PretendSlack,
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
-    page, taken = hand.page, len(mailbox.taken)
+    page, mail_count = hand.page, len(mailbox.taken)
     put_alert(Stage(connection, space_id, ""), title=f"Visits stopped {HOSTILE}", cause=HOSTILE)
     hand.one.goto(f"/console/spaces/{space_id}/channels?period=today")
     if hand.way == "keyboard":
@@ -96,7 +96,7 @@ def test_it_works(
     mailbox.refusal = ""
     hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
     expect(channel(hand, "Me").get_by_role("status")).to_contain_text("Test sent")
-    assert mailbox.taken[taken]["To"] == user.email
+    assert mailbox.taken[mail_count]["To"] == user.email
     add(hand, "webhook", "Team", slack.url)
     slack.status = 404
     hand.press(channel(hand, "Team").get_by_role("button", name="Test"))

@@ -56,8 +56,8 @@ def waiting(host: str = "127.0.0.1") -> Iterator[Application]:
             pass
 
     server = Server((host, 0), Handler)
-    shown = f"[{host}]" if ":" in host else host
-    application = Application(f"http://{shown}:{server.server_address[1]}")
+    url_host = f"[{host}]" if ":" in host else host
+    application = Application(f"http://{url_host}:{server.server_address[1]}")
     Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield application
     server.shutdown()
@@ -112,16 +112,16 @@ def test_saying_no(make_page: Callable[..., Page], installation: Installation, s
 def test_being_somebody_else(
     make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
-    person, other = (installation.person(space_id, logged_in=False) for _ in range(2))
+    person, other_person = (installation.person(space_id, logged_in=False) for _ in range(2))
     page = make_page()
     with waiting() as application:
         assistant = installation.assistant(f"{application.url}/callback")
         open_request(page, installation, assistant, person)
         page.get_by_role("button", name="Log in as another user").click()
-        page.get_by_label("E-mail address").fill(other.user.email)
+        page.get_by_label("E-mail address").fill(other_person.user.email)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("button", name=f"Not {other.user.email}?")).to_be_visible()
+        expect(page.get_by_role("button", name=f"Not {other_person.user.email}?")).to_be_visible()
         page.get_by_role("button", name="Connect", exact=True).click()
         page.wait_for_url(re.compile("/callback"))
 
@@ -187,13 +187,13 @@ def test_an_assistant_that_opens_a_window(
     person = installation.person(space_id, logged_in=False)
     page = make_page()
     with waiting() as application:
-        own = application.url.replace("127.0.0.1", "localhost")
-        assistant = installation.assistant(f"{own}/callback")
+        own_url = application.url.replace("127.0.0.1", "localhost")
+        assistant = installation.assistant(f"{own_url}/callback")
         application.page = b"""<script>
             if (opener) opener.postMessage(location.search, "*");
             addEventListener("message", (event) => { document.body.textContent = event.data; });
         </script><body></body>"""
-        page.goto(own)
+        page.goto(own_url)
         target = f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}"
         with page.expect_popup() as opened:
             page.evaluate("(url) => { window.open(url); }", target)

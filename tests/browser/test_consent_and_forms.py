@@ -62,7 +62,9 @@ class TestConsent:
         page.wait_for_function("() => document.cookie.includes('trk_token=')")
         page.evaluate("trk.consent(false)")
         assert kept(page)[0] == ""
-        assert [each for each in context.cookies() if each["name"] == "trk_token"] == []
+        assert [
+            stored_cookie for stored_cookie in context.cookies() if stored_cookie["name"] == "trk_token"
+        ] == []
         assert [key.partition(".")[0] for key in kept(page)[1]] == ["trk_consent"]
         page.evaluate("trk.track('purchase', {})")
         page.reload()
@@ -117,8 +119,8 @@ class TestForms:
         ready(page)
         page.click("button")
         (person,) = shop.of("identify", 1)
-        told = {name: person[name] for name in person if name not in VISITOR}
-        assert told == {
+        fields = {name: person[name] for name in person if name not in VISITOR}
+        assert fields == {
             "email": "ada@example.com", "phone": "+49 151", "first_name": "Ada",
             "last_name": "Lovelace",
         }  # fmt: skip

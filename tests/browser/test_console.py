@@ -85,12 +85,12 @@ class Visit:
 
     def log_in(self, user: User) -> None:
         """Give the page the session of another browser, which has logged in."""
-        other = Browser(self.base_url)
-        assert other.log_in(user).status_code == 200
-        session = other.session()
+        other_browser = Browser(self.base_url)
+        assert other_browser.log_in(user).status_code == 200
+        session = other_browser.session()
         assert session is not None
         self.page.context.add_cookies([{"name": SESSION, "value": session, "url": self.base_url}])
-        other.client.close()
+        other_browser.client.close()
 
     def log_in_by_page(self, user: User) -> None:
         self.goto("/login")
@@ -113,9 +113,9 @@ def user(accounts: Accounts, space_id: int) -> User:  # noqa: F811
 
 def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     """Log in, make a token and a key, copy, revoke, log out."""
-    one = visit(permissions=["clipboard-read", "clipboard-write"], reduced_motion="no-preference")
-    page = one.page
-    one.log_in_by_page(user)
+    visitor = visit(permissions=["clipboard-read", "clipboard-write"], reduced_motion="no-preference")
+    page = visitor.page
+    visitor.log_in_by_page(user)
     page.get_by_role("link", name="Assistants").first.click()
     page.get_by_label("Name").fill("Laptop")
     page.get_by_role("button", name="Create token").click()
@@ -133,30 +133,30 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     assert page.get_by_label("the key", exact=True).inner_text().startswith("trk_sk_")
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    one.goto(f"/console/spaces/{space_id}")
+    visitor.goto(f"/console/spaces/{space_id}")
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_setup_ticks_itself(
     visit: Callable[..., Visit], user: User, space_id: int, connection: Connection
 ) -> None:
-    one = visit()
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/setup")
-    order = one.page.locator(".checklist > li", has_text="First order")
+    visitor = visit()
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/setup")
+    order = visitor.page.locator(".checklist > li", has_text="First order")
     expect(order).to_have_class("open")
     stage = Stage(connection, space_id, "")
     stage.event(stage.contact(), event_time=datetime.now(UTC), amount="5")
     expect(order).to_have_class("done", timeout=1000 * PATIENCE_SECONDS)
-    expect(one.page.get_by_role("status")).to_contain_text("of 8 are done.")
-    assert one.reports == []
+    expect(visitor.page.get_by_role("status")).to_contain_text("of 8 are done.")
+    assert visitor.reports == []
 
 
 def test_by_keyboard_alone(visit: Callable[..., Visit], user: User) -> None:
-    one = visit()
-    page = one.page
-    one.goto("/login")
+    visitor = visit()
+    page = visitor.page
+    visitor.goto("/login")
     expect(page.get_by_label("E-mail address")).to_be_focused()
     page.keyboard.type(user.email)
     page.keyboard.press("Tab")
@@ -167,33 +167,33 @@ def test_by_keyboard_alone(visit: Callable[..., Visit], user: User) -> None:
     expect(page.get_by_text("Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
-    one.goto("/console/account")
+    visitor.goto("/console/account")
     focused = "document.activeElement.outerHTML.slice(0, 120)"
     outlined = "getComputedStyle(document.activeElement).outlineStyle"
-    seen: list[str] = []
+    focused_elements: list[str] = []
     for _ in range(10):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate(focused))
-        assert page.evaluate(outlined) != "none", seen[-1]
-    assert len(set(seen)) == 10, "every step goes on"
+        focused_elements.append(page.evaluate(focused))
+        assert page.evaluate(outlined) != "none", focused_elements[-1]
+    assert len(set(focused_elements)) == 10, "every step goes on"
 
 
 def test_every_screen(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     """No element is wider than the screen, and text contrasts with its background."""
-    one = visit()
-    one.log_in(user)
+    visitor = visit()
+    visitor.log_in(user)
     for path in (*(f"/console/spaces/{space_id}{end}" for end in PAGES), "/console/account"):
-        one.goto(path)
-        one.page.locator("main").focus()  # keeps the page from reloading itself
+        visitor.goto(path)
+        visitor.page.locator("main").focus()  # keeps the page from reloading itself
         for width in (375, 1280):
-            one.page.set_viewport_size({"width": width, "height": 800})
-            assert one.page.evaluate("document.documentElement.scrollWidth") == width, path
+            visitor.page.set_viewport_size({"width": width, "height": 800})
+            assert visitor.page.evaluate("document.documentElement.scrollWidth") == width, path
             for scheme in SCHEMES:
-                one.page.emulate_media(color_scheme=scheme)
-                assert min(one.page.evaluate(CONTRASTS)) >= 4.5, path
-                background = one.page.evaluate("getComputedStyle(document.body).backgroundColor")
+                visitor.page.emulate_media(color_scheme=scheme)
+                assert min(visitor.page.evaluate(CONTRASTS)) >= 4.5, path
+                background = visitor.page.evaluate("getComputedStyle(document.body).backgroundColor")
                 assert (max(map(int, background[4:-1].split(","))) < 64) == (scheme == "dark")
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -229,16 +229,16 @@ def test_a_form_on_another_site(
     accounts: Accounts,  # noqa: F811
 ) -> None:
     """Another port is the same site for cookies, but another origin for our check."""
-    one = visit()
-    one.log_in(user)
-    form = f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'
+    visitor = visit()
+    visitor.log_in(user)
+    form = f'<form method=post action="{visitor.base_url}/console/account/name"><input name=name value=x>'
     listener = ThreadingHTTPServer(("127.0.0.1", 0), _page_of(f"{form}<button>Win</button></form>"))
     thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        one.page.goto(f"http://127.0.0.1:{listener.server_port}/")
-        one.page.get_by_role("button").click()
-        expect(one.page.get_by_text("The form was sent from another site.")).to_be_visible()
+        visitor.page.goto(f"http://127.0.0.1:{listener.server_port}/")
+        visitor.page.get_by_role("button").click()
+        expect(visitor.page.get_by_text("The form was sent from another site.")).to_be_visible()
     finally:
         listener.shutdown()
         thread.join()
@@ -261,10 +261,10 @@ def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
 
 
 def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: User, space_id: int) -> None:
-    one = visit()
-    page = one.page
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/keys")
+    visitor = visit()
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/keys")
     page.get_by_label("Name").fill("shop server")
     page.get_by_label("events:read").uncheck()
     page.context.clear_cookies()
@@ -283,10 +283,10 @@ def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: 
 
 
 def test_the_first_wrong_field_has_the_focus(visit: Callable[..., Visit], user: User, space_id: int) -> None:
-    one = visit()
-    page = one.page
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/settings")
+    visitor = visit()
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/settings")
     page.get_by_label("Currency").fill("?")
     page.get_by_label("Default country of phone numbers").fill("D")
     page.get_by_role("button", name="Save settings").click()

@@ -23,9 +23,9 @@ def looked_at(folder: Path) -> list[str]:
 
 def test_it_works(site_folder: Path, page: Page, node: Node) -> None:
     page.add_init_script(path=str(node.package("axe-core/axe.min.js")))
-    for place, path in enumerate(looked_at(site_folder)):
+    for index, path in enumerate(looked_at(site_folder)):
         page.goto((site_folder / path).as_uri())
-        check_widths(page, path, place)
+        check_widths(page, path, index)
 
 
 def test_the_search_is_there_on_every_page(site_folder: Path, page: Page) -> None:

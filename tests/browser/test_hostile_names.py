@@ -31,8 +31,8 @@ def plant(accounts: Accounts, stage: Stage, user: User, texts: list[str]) -> Non
         for number, text in enumerate(texts):
             await create_key(connection, stage.space_id, text, ["events:read"])
             new = NewToken(user.id, "personal", text), NewToken(user.id, "oauth", text, text)
-            for one in new:
-                await tokens.issue_token(connection, stage.space_id, one)
+            for new_token in new:
+                await tokens.issue_token(connection, stage.space_id, new_token)
             address = f"{number}@example.com"
             await invitations.invite(connection, stage.space_id, address, Role.ADMIN, user.id)
             await connection.execute(
@@ -58,7 +58,7 @@ def rename(connection: Connection, user: User, text: str) -> None:
 def shows(one: Visit, path: str, *payloads: str) -> None:
     """Open a page, and check that it has each payload as text and that none has run."""
     text = one.text(path)
-    assert [each for each in payloads if squeeze(each) not in text] == [], path
+    assert [payload for payload in payloads if squeeze(payload) not in text] == [], path
 
 
 LISTS = ("/events", "/sites", "/members", "/keys", "/mcp", "/settings")
@@ -76,18 +76,18 @@ def test_lists_of_names_that_are_markup(
     ordinary run tries some of the payloads.
     """
     assert len(PAYLOADS) >= 40
-    chosen = pick_share(PAYLOADS, "lists of names")
-    one = visit()
+    sample = pick_share(PAYLOADS, "lists of names")
+    visitor = visit()
     user = accounts.user()
-    one.log_in(user)
-    for start in range(0, len(chosen), NAMES):
-        payloads = chosen[start : start + NAMES]
+    visitor.log_in(user)
+    for start in range(0, len(sample), NAMES):
+        payloads = sample[start : start + NAMES]
         space_id = make_space()
         connection.execute("INSERT INTO memberships VALUES (%s, %s, 'owner')", (space_id, user.id))
         plant(accounts, Stage(connection, space_id, ""), user, payloads)
         for end in PAGES:
-            shows(one, f"/console/spaces/{space_id}{end}", *(payloads if end in LISTS else ()))
-    assert one.reports == []
+            shows(visitor, f"/console/spaces/{space_id}{end}", *(payloads if end in LISTS else ()))
+    assert visitor.reports == []
 
 
 def test_a_name_of_a_space_or_a_person_that_is_markup(
@@ -99,17 +99,17 @@ def test_a_name_of_a_space_or_a_person_that_is_markup(
     """Put each payload into the single names: the Space's, the viewer's, and the viewer's device. An ordinary
     run tries some of the payloads.
     """
-    chosen = pick_share(PAYLOADS, "single names")
-    one = visit()
+    sample = pick_share(PAYLOADS, "single names")
+    visitor = visit()
     user = accounts.user()
-    one.log_in(user)
-    for payload in chosen:
+    visitor.log_in(user)
+    for payload in sample:
         space_id = make_space(name=payload)
         connection.execute("INSERT INTO memberships VALUES (%s, %s, 'owner')", (space_id, user.id))
         rename(connection, user, payload)
         connection.execute("UPDATE sessions SET device = %s WHERE user_id = %s", (payload, user.id))
-        shows(one, f"/console/spaces/{space_id}/settings", payload)
-        shows(one, "/console/account", payload)
-    pages = {one.text(f"/console?all&page={number}") for number in (1, 2, 3)}
-    assert [each for each in chosen if not any(squeeze(each) in page for page in pages)] == []
-    assert one.reports == []
+        shows(visitor, f"/console/spaces/{space_id}/settings", payload)
+        shows(visitor, "/console/account", payload)
+    pages = {visitor.text(f"/console?all&page={number}") for number in (1, 2, 3)}
+    assert [name for name in sample if not any(squeeze(name) in page for page in pages)] == []
+    assert visitor.reports == []

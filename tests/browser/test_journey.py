@@ -47,18 +47,18 @@ def test_the_shop_s_journey_and_credits_are_right(shop: Shop, page: Page, api: A
     settled(page)
     Queue(stage.connection, stage.space_id).process()
 
-    found = api.get("/contacts/by-email/ada@example.com", params={
+    response = api.get("/contacts/by-email/ada@example.com", params={
         "include_events": 1, "hide_direct_touchpoints": 0, "include_browsing_session_data": 1,
     })  # fmt: skip
-    assert found.status_code == 200, found.text
-    person = found.json()
+    assert response.status_code == 200, response.text
+    person = response.json()
     assert person["names"] == ["Ada Lovelace"]
     assert [hit["event_url"] for hit in reversed(person["browsing_session_hits"])] == [
         shop.url("/?gclid=Cj0abc&utm_campaign=spring"), shop.url("/shoes"),
         shop.url("/?utm_source=newsletter&utm_medium=email"),
         shop.url("/", host="blog.shop.example"),
     ]  # fmt: skip
-    touches = [each for each in reversed(person["events"]) if each["type"] == "touchpoint"]
+    touches = [item for item in reversed(person["events"]) if item["type"] == "touchpoint"]
     assert [touch["source"] for touch in touches] == ["google_ads", "email"]
 
     now = datetime.now(UTC)

@@ -38,10 +38,10 @@ def press(page: Page, *keys: str) -> None:
 
 def test_it_works(visit: Callable[..., Visit], user: User) -> None:
     """By mouse: build a link, see it change while typing, copy it, and test it."""
-    one = visit(permissions=["clipboard-read", "clipboard-write"])
-    page = one.page
-    one.log_in(user)
-    one.goto("/console")
+    visitor = visit(permissions=["clipboard-read", "clipboard-write"])
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto("/console")
     page.get_by_role("link", name="Ads", exact=True).first.click()
     page.get_by_role("link", name="Build a link").click()
     page.get_by_label("Address of the page").fill(PAGE)
@@ -69,14 +69,14 @@ def test_it_works(visit: Callable[..., Visit], user: User) -> None:
     page.get_by_label("Address of the page").fill(f"{PAGE}?fbclid=1")
     page.get_by_role("button", name="Test", exact=True).click()
     expect(page.locator(".tested .verdict")).to_contain_text("Facebook organic")
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_by_keyboard_alone(visit: Callable[..., Visit], user: User, space_id: int) -> None:
-    one = visit()
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/links")
-    page = one.page
+    visitor = visit()
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/links")
+    page = visitor.page
     page.get_by_label("Address of the page").focus()
     page.keyboard.type("shop.example/a")
     press(page, "Tab")
@@ -87,19 +87,19 @@ def test_by_keyboard_alone(visit: Callable[..., Visit], user: User, space_id: in
     assert page.evaluate("document.activeElement.id") == "campaign", "typing goes on where it was"
     press(page, "Enter")
     expect(page.locator(".verdict")).to_contain_text("E-mail")
-    one.goto(f"/console/spaces/{space_id}/live")
+    visitor.goto(f"/console/spaces/{space_id}/live")
     page.get_by_role("button", name="Pause").focus()
     press(page, "Space")
     expect(page.get_by_role("button", name="Pause")).to_have_attribute("aria-pressed", "true")
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_live_follows(visit: Callable[..., Visit], user: User, space_id: int, stage: Stage) -> None:
-    one = visit()
-    one.page.clock.install()
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/live")
-    page, listed = one.page, one.page.locator("[data-line]")
+    visitor = visit()
+    visitor.page.clock.install()
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/live")
+    page, lines = visitor.page, visitor.page.locator("[data-line]")
     expect(page.get_by_role("heading", name="Nothing in the last 30 minutes")).to_be_visible()
 
     def buy(amount: str) -> None:
@@ -108,20 +108,20 @@ def test_live_follows(visit: Callable[..., Visit], user: User, space_id: int, st
 
     buy("12.5")
     page.clock.run_for(10_000)
-    expect(listed).to_have_count(1, timeout=PATIENCE)
-    expect(listed.first).to_contain_text("12.50")
-    expect(listed.first).to_have_class(re.compile("fresh"))
+    expect(lines).to_have_count(1, timeout=PATIENCE)
+    expect(lines.first).to_contain_text("12.50")
+    expect(lines.first).to_have_class(re.compile("fresh"))
     page.get_by_role("button", name="Pause").click()
     buy("13.5")
     page.clock.run_for(20_000)
-    expect(listed).to_have_count(1)
+    expect(lines).to_have_count(1)
     page.get_by_role("button", name="Pause").click()
-    expect(listed).to_have_count(2, timeout=PATIENCE)
+    expect(lines).to_have_count(2, timeout=PATIENCE)
     page.clock.run_for(30_000)
     page.get_by_text("13.50").wait_for()
-    listed.first.get_by_role("link").first.click()
+    lines.first.get_by_role("link").first.click()
     expect(page).to_have_url(re.compile("/events/"))
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_id: int, stage: Stage) -> None:
@@ -139,28 +139,28 @@ def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_i
         "id": 10**9, "kind": "event", "received_at": now, "sender": "api_key", "payload": "{}",
         "reason": "processing_error", "detail": PAYLOADS[0],
     })  # fmt: skip
-    one = look(390)
-    one.log_in(user)
+    visitor = look(390)
+    visitor.log_in(user)
     base = f"/console/spaces/{space_id}"
     for end in ("/live", "/live?kind=problems", f"/links?address={PAGE}&source=direct"):
-        one.goto(base + end)
-        check(one.page, end)
-    expect(one.page.locator("#source-refusal")).to_be_visible()
-    one.goto(f"{base}/links/many")
-    one.page.get_by_label("Rows", exact=True).fill(f"{PAGE},email,{PAYLOADS[0]}\n{PAYLOADS[1]}")
-    one.page.get_by_role("button", name="Make links").click()
-    expect(one.page.get_by_text("1 row to mend")).to_be_visible()
-    check(one.page, "many links")
+        visitor.goto(base + end)
+        check(visitor.page, end)
+    expect(visitor.page.locator("#source-refusal")).to_be_visible()
+    visitor.goto(f"{base}/links/many")
+    visitor.page.get_by_label("Rows", exact=True).fill(f"{PAGE},email,{PAYLOADS[0]}\n{PAYLOADS[1]}")
+    visitor.page.get_by_role("button", name="Make links").click()
+    expect(visitor.page.get_by_text("1 row to mend")).to_be_visible()
+    check(visitor.page, "many links")
     # A refused form gets status 422, and Chromium logs that the link's target already has the focus.
-    assert [each for each in one.reports if "422" not in each and "Autofocus" not in each] == []
+    assert [report for report in visitor.reports if "422" not in report and "Autofocus" not in report] == []
 
 
 def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     """The builder is a form: the link, the source it will have, errors to fix, a sheet of links."""
-    one = visit(java_script_enabled=False)
-    page = one.page
-    one.log_in(user)
-    one.goto("/console")
+    visitor = visit(java_script_enabled=False)
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto("/console")
     page.get_by_role("link", name="Ads", exact=True).first.click()
     page.get_by_role("link", name="Build a link").click()
     expect(page.get_by_role("heading", name="Build a link", exact=True, level=1)).to_be_visible()
@@ -186,9 +186,9 @@ def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int)
     page.get_by_role("button", name="Make links").click()
     expect(page.get_by_text("1 row to mend")).to_be_visible()
     expect(page.get_by_text("utm_campaign=News")).to_be_visible()
-    one.goto(f"/console/spaces/{space_id}/live")
+    visitor.goto(f"/console/spaces/{space_id}/live")
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     page.get_by_role("link", name="Refresh").click()
     expect(page.get_by_role("heading", name="Nothing in the last 30 minutes")).to_be_visible()
     # A refused form gets status 422, which Chromium logs.
-    assert [each for each in one.reports if "422" not in each] == []
+    assert [report for report in visitor.reports if "422" not in report] == []

@@ -32,10 +32,10 @@ def test_it_works(
     visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, *, scripts: bool
 ) -> None:
     sell(stage)
-    one = visit(java_script_enabled=scripts)
-    page = one.page
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}/channels?attribution_model=linear")
+    visitor = visit(java_script_enabled=scripts)
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}/channels?attribution_model=linear")
     page.locator("summary", has_text="Add a note").focus()
     page.keyboard.press("Enter")
     yesterday = datetime.now(UTC) - timedelta(days=1)
@@ -54,21 +54,21 @@ def test_it_works(
     page.get_by_role("button", name="Delete note").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("The note is deleted.")).to_be_visible()
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_many_and_hostile(look: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
     sell(stage)
-    for number, text in enumerate([*(each[:200] for each in PAYLOADS[:20]), LONG[:200]]):
+    for number, text in enumerate([*(payload[:200] for payload in PAYLOADS[:20]), LONG[:200]]):
         stage.connection.execute(
             "INSERT INTO chart_notes (space_id, day, text) VALUES (%s, current_date - %s, %s)",
             (space_id, 1 + number % 9, text),
         )
-    one = look(WIDTHS[0])
-    one.log_in(user)
+    visitor = look(WIDTHS[0])
+    visitor.log_in(user)
     for end in ("", "/notes"):
-        one.goto(f"/console/spaces/{space_id}{end}")
-        check_widths(one.page, end)
-    one.page.get_by_role("link", name="Change the note").first.click()
-    check_widths(one.page, "one note")
-    assert one.reports == []
+        visitor.goto(f"/console/spaces/{space_id}{end}")
+        check_widths(visitor.page, end)
+    visitor.page.get_by_role("link", name="Change the note").first.click()
+    check_widths(visitor.page, "one note")
+    assert visitor.reports == []

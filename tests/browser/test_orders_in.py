@@ -105,12 +105,12 @@ class Hand:
 def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User) -> Hand:
     way, options = request.param
     script = node.package("axe-core/axe.min.js")
-    one = visit(bypass_csp=way != "no scripts", **options)
+    visitor = visit(bypass_csp=way != "no scripts", **options)
     if way != "no scripts":
-        one.page.add_init_script(path=str(script))
-    one.log_in(user)
-    one.goto("/console")
-    return Hand(one, way)
+        visitor.page.add_init_script(path=str(script))
+    visitor.log_in(user)
+    visitor.goto("/console")
+    return Hand(visitor, way)
 
 
 def only_refusals(reports: list[str]) -> bool:

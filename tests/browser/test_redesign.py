@@ -97,10 +97,10 @@ def open_shop(visit: Callable[..., Visit], user: User, shop: Stage) -> Callable[
     """A function that opens a page of the shop's Space in a window of the given size."""
 
     def open_one(size: tuple[int, int], end: str = "") -> Visit:
-        one = visit(viewport={"width": size[0], "height": size[1]})
-        one.log_in(user)
-        one.goto(f"/console/spaces/{shop.space_id}{end}")
-        return one
+        visitor = visit(viewport={"width": size[0], "height": size[1]})
+        visitor.log_in(user)
+        visitor.goto(f"/console/spaces/{shop.space_id}{end}")
+        return visitor
 
     return open_one
 
@@ -110,18 +110,18 @@ def top(page: Page, selector: str) -> float:
 
 
 def test_no_table_hides_a_column(open_shop: Callable[..., Visit], shop: Stage) -> None:
-    one = open_shop(DESKTOP)
-    event = one.page.locator(".latest a").first.get_attribute("href") or ""
+    visitor = open_shop(DESKTOP)
+    event = visitor.page.locator(".latest a").first.get_attribute("href") or ""
     hidden: dict[tuple[str, int], list[str]] = {}
     for end in (*PAGES, event[event.index("/events/") :]):
-        one.goto(f"/console/spaces/{shop.space_id}{end}")
-        expect(one.page.locator("h1")).to_be_attached()
-        one.page.locator("main").focus()  # keeps the page from reloading itself
+        visitor.goto(f"/console/spaces/{shop.space_id}{end}")
+        expect(visitor.page.locator("h1")).to_be_attached()
+        visitor.page.locator("main").focus()  # keeps the page from reloading itself
         for width, height in (DESKTOP, PHONE):
-            one.page.set_viewport_size({"width": width, "height": height})
-            hidden[end, width] = one.page.evaluate(HIDDEN)
-    assert {place: found for place, found in hidden.items() if found} == {}
-    assert one.reports == []
+            visitor.page.set_viewport_size({"width": width, "height": height})
+            hidden[end, width] = visitor.page.evaluate(HIDDEN)
+    assert {key: columns for key, columns in hidden.items() if columns} == {}
+    assert visitor.reports == []
 
 
 def test_return_of_a_platform_is_in_sight_after_the_login(
@@ -129,21 +129,21 @@ def test_return_of_a_platform_is_in_sight_after_the_login(
     user: User,
     shop: Stage,  # noqa: ARG001 # fills the Space
 ) -> None:
-    one = visit(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
-    one.log_in_by_page(user)
-    row = one.page.get_by_role("row", name=re.compile("^Meta Ads"))
+    visitor = visit(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
+    visitor.log_in_by_page(user)
+    row = visitor.page.get_by_role("row", name=re.compile("^Meta Ads"))
     roas = row.locator("td[data-label=ROAS]")
     expect(roas).to_have_text(re.compile(r"\d+\.\d\d"))
     expect(roas).to_be_in_viewport()
     row.get_by_role("link", name="Meta Ads").click()
     for name in ("Facebook", "Instagram"):
-        expect(one.page.get_by_role("row", name=re.compile(f"^{name}"))).to_be_visible()
-    assert one.reports == []
+        expect(visitor.page.get_by_role("row", name=re.compile(f"^{name}"))).to_be_visible()
+    assert visitor.reports == []
 
 
 def test_finder(open_shop: Callable[..., Visit]) -> None:
-    one = open_shop(DESKTOP)
-    page = one.page
+    visitor = open_shop(DESKTOP)
+    page = visitor.page
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Meta+k")
@@ -165,12 +165,12 @@ def test_finder(open_shop: Callable[..., Visit]) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/people\?q=Customer"))
     expect(page.locator("main")).to_contain_text("Customer 7")
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_tiles_drive_the_chart(open_shop: Callable[..., Visit]) -> None:
-    one = open_shop(DESKTOP)
-    page = one.page
+    visitor = open_shop(DESKTOP)
+    page = visitor.page
     tiles = page.locator(".tile")
     titles = tiles.locator("h2").all_inner_texts()
     values = tiles.locator(".value").all_inner_texts()
@@ -181,12 +181,12 @@ def test_tiles_drive_the_chart(open_shop: Callable[..., Visit]) -> None:
         expect(page.locator(".tile[aria-current]")).to_contain_text(title)
         assert page.locator(".tile .value").all_inner_texts() == values
         assert page.locator(".bars a").count() >= 30
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> None:
-    one = open_shop(DESKTOP)
-    page = one.page
+    visitor = open_shop(DESKTOP)
+    page = visitor.page
     bar = page.locator(".bars a").nth(20)
     bar.locator(".hit").hover(force=True)
     tip = page.locator(".tip")
@@ -204,7 +204,7 @@ def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> Non
     bar.locator(".hit").click(force=True)
     page.wait_for_url(re.compile("/events"))
     expect(page.locator("main")).to_contain_text("order-")
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
@@ -221,16 +221,16 @@ def test_the_chart_says_its_period_on_a_phone(open_shop: Callable[..., Visit]) -
     page = open_shop(PHONE).page
     card = page.locator("section.card", has=page.locator("#chart"))
     about = card.locator(".headed > .about").bounding_box()
-    whole = card.bounding_box()
+    card_box = card.bounding_box()
     assert about is not None
-    assert whole is not None
-    assert about["width"] > 0.8 * whole["width"]
+    assert card_box is not None
+    assert about["width"] > 0.8 * card_box["width"]
 
 
 def test_filters_on_a_phone(open_shop: Callable[..., Visit]) -> None:
     """The row of filters opens below one button, and each menu fits into the window."""
-    one = open_shop(PHONE)
-    page = one.page
+    visitor = open_shop(PHONE)
+    page = visitor.page
     bar = page.locator(".choices-bar")
     expect(bar).to_be_hidden()
     page.locator(".filters-label").click()
@@ -245,12 +245,12 @@ def test_filters_on_a_phone(open_shop: Callable[..., Visit]) -> None:
     assert bar.locator("details.menu[open]").count() == 1
     page.keyboard.press("Escape")
     expect(bar.locator("details.menu[open]")).to_have_count(0)
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_menus_on_a_desktop_end_inside_the_window(open_shop: Callable[..., Visit]) -> None:
-    one = open_shop((1024, 768))
-    page = one.page
+    visitor = open_shop((1024, 768))
+    page = visitor.page
     for menu in page.locator(".choices-bar details.menu").all():
         menu.locator("summary").first.click()
         opened = menu.locator("> :not(summary)").bounding_box()
@@ -259,18 +259,18 @@ def test_menus_on_a_desktop_end_inside_the_window(open_shop: Callable[..., Visit
         assert opened["x"] + opened["width"] <= 1024
     page.locator("h2#chart").click()
     expect(page.locator("details.menu[open]")).to_have_count(0)
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_narrow_sidebar_stays_narrow(open_shop: Callable[..., Visit]) -> None:
-    one = open_shop(DESKTOP)
-    page = one.page
-    left = page.locator("main").evaluate("(one) => one.getBoundingClientRect().left")
+    visitor = open_shop(DESKTOP)
+    page = visitor.page
+    main_left = page.locator("main").evaluate("(one) => one.getBoundingClientRect().left")
     page.get_by_role("button", name="Narrow sidebar").click()
     page.get_by_role("link", name="Orders", exact=True).click()
     page.wait_for_url(re.compile("/events$"))
-    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") < left
+    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") < main_left
     page.get_by_role("button", name="Narrow sidebar").click()
     page.reload()
-    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") == left
-    assert one.reports == []
+    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") == main_left
+    assert visitor.reports == []

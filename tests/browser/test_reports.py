@@ -81,17 +81,17 @@ def test_by_mouse(
     visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, options: dict[str, Any]
 ) -> None:
     sell(stage)
-    one = visit(**options)
-    one.log_in(user)
+    visitor = visit(**options)
+    visitor.log_in(user)
 
     def go(place: Locator) -> None:
         if place.get_attribute("type") == "checkbox":
-            one.page.locator(f"label[for={place.get_attribute('id')}]").click()
+            visitor.page.locator(f"label[for={place.get_attribute('id')}]").click()
         else:
             place.click()
 
-    journey(one, space_id, go)
-    assert one.reports == []
+    journey(visitor, space_id, go)
+    assert visitor.reports == []
 
 
 @pytest.mark.parametrize("options", KEYS, ids=str)
@@ -100,24 +100,24 @@ def test_by_keyboard_alone(
 ) -> None:
     """Every element on the way is reached by Tab and opened by Enter, a checkbox by Space."""
     sell(stage)
-    one = visit(**options)
-    one.log_in(user)
+    visitor = visit(**options)
+    visitor.log_in(user)
 
     def go(place: Locator) -> None:
-        reach(one.page, place)
-        one.page.keyboard.press("Space" if place.get_attribute("type") == "checkbox" else "Enter")
+        reach(visitor.page, place)
+        visitor.page.keyboard.press("Space" if place.get_attribute("type") == "checkbox" else "Enter")
 
-    journey(one, space_id, go)
-    assert one.reports == []
+    journey(visitor, space_id, go)
+    assert visitor.reports == []
 
 
 def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
     """A letter selects a period, until letters are turned off."""
     sell(stage)
-    one = visit()
-    page = one.page
-    one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}")
+    visitor = visit()
+    page = visitor.page
+    visitor.log_in(user)
+    visitor.goto(f"/console/spaces/{space_id}")
     page.keyboard.press("w")
     page.wait_for_url(re.compile(r"period=last\+7\+days"))
     page.locator(".choices-bar summary").first.click()
@@ -127,22 +127,22 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
     page.keyboard.press("q")
     page.get_by_role("link", name="Channels", exact=True).first.click()
     page.wait_for_url(re.compile("/channels$"))
-    assert one.reports == []
+    assert visitor.reports == []
 
 
 def test_names_that_are_markup(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
     """No payload runs, the browser reports no problem, and each name is shown as text."""
     for number, payload in enumerate(PAYLOADS):
         sell(stage, campaign_id=f"c{number}", campaign_name=payload, ad_id=payload)
-    one = visit()
-    one.log_in(user)
+    visitor = visit()
+    visitor.log_in(user)
     base = f"/console/spaces/{space_id}"
     for path in (
         f"{base}/channels?open=paid&open=paid/google_ads", f"{base}/models?group=campaign",
         f"{base}/models?group=ad", f"{base}/events",
     ):  # fmt: skip
-        one.goto(path)
-        text = " ".join(one.page.locator("main").inner_text().split())
+        visitor.goto(path)
+        text = " ".join(visitor.page.locator("main").inner_text().split())
         for payload in PAYLOADS:
             assert " ".join(payload.split()) in text, (path, payload)
-    assert one.reports == []
+    assert visitor.reports == []

@@ -40,13 +40,13 @@ def render(shop: Shop, **values: Any) -> str:
     text = text.replace("trk_pk_…", shop.site.key)
     assigned = dict(re.findall(r"\{%-? assign (\w+) = '([^']*)' -?%\}", text))
     text = re.sub(r"\{%-? assign .*? -?%\}\n?", "", text)
-    known = {"cart.attributes.trk_token": None, **assigned, **values}
-    if "customer.id" not in known:
+    variables = {"cart.attributes.trk_token": None, **assigned, **values}
+    if "customer.id" not in variables:
         text = re.sub(r"\{%-? if customer -?%\}.*?\{%-? endif -?%\}", "", text, flags=re.DOTALL)
     text = re.sub(r"\{%-? (if customer|endif) -?%\}", "", text)
     return re.sub(
         r"\{\{ ([\w.]+) \| (json|escape) \}\}",
-        lambda m: json.dumps(known[m[1]]) if m[2] == "json" else known[m[1]],
+        lambda m: json.dumps(variables[m[1]]) if m[2] == "json" else variables[m[1]],
         text,
     )
 
@@ -76,8 +76,8 @@ def put(shop: Shop, body: str) -> None:
 
 
 def test_it_works(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
-    known = {"customer.email": "ada@example.com", "customer.id": 17}
-    put(shop, BANNER % "true" + render(shop, **known))
+    variables = {"customer.email": "ada@example.com", "customer.id": 17}
+    put(shop, BANNER % "true" + render(shop, **variables))
     page.goto(shop.url("/?gclid=abc"))
     (hit,) = shop.of("hit", 1)
     (person,) = shop.of("identify", 1)
@@ -197,8 +197,8 @@ def pixel(shop: Shop, token: str | None, calls: str) -> str:
 
 
 def completed(checkout: dict[str, Any]) -> str:
-    told = json.dumps({"checkout": checkout})
-    return f"heard.checkout_completed({{context, data: {told}}})"
+    event_data = json.dumps({"checkout": checkout})
+    return f"heard.checkout_completed({{context, data: {event_data}}})"
 
 
 def allow_frames(shop: Shop) -> None:
@@ -226,11 +226,11 @@ def test_the_pixel_reports_from_a_frame_without_an_origin(shop: Shop, page: Page
 def test_without_a_token_or_a_person_the_pixel_is_silent(shop: Shop, page: Page) -> None:
     allow_frames(shop)
     shop.pages["/checkout"] = pixel(shop, None, completed(CHECKOUT))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.method))
+    methods: list[str] = []
+    page.on("request", lambda request: methods.append(request.method))
     page.goto(shop.url("/checkout"))
     idle(page)
     shop.pages["/checkout"] = pixel(shop, "tok-9", completed({"order": None}))
     page.goto(shop.url("/checkout"))
     idle(page)
-    assert "POST" not in asked
+    assert "POST" not in methods

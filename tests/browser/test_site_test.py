@@ -132,8 +132,8 @@ class Walk:
     def fault(self, kind: str) -> None:
         """Wait until this fault is named, and check that no other fault is."""
         self.look_until(self.page.locator(f"[data-fault={kind}]").is_visible)
-        found = self.page.locator("[data-fault]")
-        assert [each.get_attribute("data-fault") for each in found.all()] == [kind]
+        elements = self.page.locator("[data-fault]")
+        assert [element.get_attribute("data-fault") for element in elements.all()] == [kind]
 
     def ticks(self, title: str) -> None:
         """Wait until the page ticks a step off by itself."""
@@ -142,9 +142,9 @@ class Walk:
 
 @pytest.fixture
 def walk(visit: Callable[..., Visit], user: User, space_id: int, faulty_shop: FaultyShop) -> Walk:
-    one = visit()
-    one.log_in(user)
-    return Walk(one, faulty_shop, space_id)
+    visitor = visit()
+    visitor.log_in(user)
+    return Walk(visitor, faulty_shop, space_id)
 
 
 def order(console: Running, key: str, **fields: Any) -> None:
@@ -260,23 +260,23 @@ def test_without_scripts(
     chromium: Browser, visit: Callable[..., Visit], user: User, space_id: int,
     faulty_shop: FaultyShop,
 ) -> None:  # fmt: skip
-    one = visit(java_script_enabled=False)
-    one.log_in(user)
-    walk = Walk(one, faulty_shop, space_id)
+    visitor = visit(java_script_enabled=False)
+    visitor.log_in(user)
+    walk = Walk(visitor, faulty_shop, space_id)
     walk.create()
-    one.page.get_by_role("link", name="Shopify").click()
-    expect(one.page.locator("#code-1")).to_contain_text("cart.attributes.trk_token")
+    visitor.page.get_by_role("link", name="Shopify").click()
+    expect(visitor.page.locator("#code-1")).to_contain_text("cart.attributes.trk_token")
     walk.start("/consent")
     walk.fault("consent_missing")
-    address = one.page.get_by_role("link", name="Open the shop").get_attribute("href") or ""
+    address = visitor.page.get_by_role("link", name="Open the shop").get_attribute("href") or ""
     walk.start()
-    address = one.page.get_by_role("link", name="Open the shop").get_attribute("href") or ""
+    address = visitor.page.get_by_role("link", name="Open the shop").get_attribute("href") or ""
     shopper = chromium.new_context()
     shop = shopper.new_page()
     shop.goto(address)
     shop.wait_for_function("() => document.cookie.includes('trk_token=')")
     for _ in range(100):
-        one.page.get_by_role("link", name="Refresh").click()
+        visitor.page.get_by_role("link", name="Refresh").click()
         if walk.step("Page view").get_attribute("class") == "done":
             break
     walk.done("Page view")
@@ -288,36 +288,36 @@ def test_every_state_under_axe(
     connection: psycopg.Connection,
 ) -> None:  # fmt: skip
     """Empty, refused, listed, each shop's snippet, a test with faults, a completed test."""
-    one = look(WIDTHS[0])
-    one.log_in(user)
-    walk = Walk(one, faulty_shop, space_id)
+    visitor = look(WIDTHS[0])
+    visitor.log_in(user)
+    walk = Walk(visitor, faulty_shop, space_id)
     sites = f"/console/spaces/{space_id}/sites"
-    one.goto(sites)
-    check_widths(one.page, "empty")
-    one.page.get_by_label("Name", exact=True).fill(LONG[:200])
-    one.page.get_by_label("Page addresses").fill(f"{LONG} {PAYLOADS[0]}")
-    one.page.get_by_role("button", name="Create site").click()
-    expect(one.page.locator(".refusal")).to_be_visible()
-    check_widths(one.page, "refused")
-    one.page.get_by_label("Page addresses").fill(faulty_shop.origin)
-    one.page.get_by_role("button", name="Create site").click()
-    one.page.wait_for_url(re.compile(r"/sites/\d+$"))
+    visitor.goto(sites)
+    check_widths(visitor.page, "empty")
+    visitor.page.get_by_label("Name", exact=True).fill(LONG[:200])
+    visitor.page.get_by_label("Page addresses").fill(f"{LONG} {PAYLOADS[0]}")
+    visitor.page.get_by_role("button", name="Create site").click()
+    expect(visitor.page.locator(".refusal")).to_be_visible()
+    check_widths(visitor.page, "refused")
+    visitor.page.get_by_label("Page addresses").fill(faulty_shop.origin)
+    visitor.page.get_by_role("button", name="Create site").click()
+    visitor.page.wait_for_url(re.compile(r"/sites/\d+$"))
     walk.adopt()
     faulty_shop.key = OTHER_KEY
     for end in ("", "?shop=shopify", "?shop=nextjs&consent=required"):
-        one.goto(walk.here + end)
-        check_widths(one.page, end)
-    one.goto(sites)
-    check_widths(one.page, "listed")
-    one.goto(f"{walk.here}/test")
-    check_widths(one.page, "not begun")
+        visitor.goto(walk.here + end)
+        check_widths(visitor.page, end)
+    visitor.goto(sites)
+    check_widths(visitor.page, "listed")
+    visitor.goto(f"{walk.here}/test")
+    check_widths(visitor.page, "not begun")
     connection.execute(
         "INSERT INTO site_refusals VALUES (%(s)s, %(i)s, 'invalid', 'event.amount', now()),"
         " (%(s)s, %(i)s, 'clock', %(long)s, now())",
         {"s": space_id, "i": int(walk.here.rpartition("/")[2]), "long": LONG[:200]},
     )
     walk.start()
-    expect(one.page.locator("[data-fault=wrong_key]")).to_be_visible()
-    check_widths(one.page, "faults")
-    one.goto(walk.here)
-    check_widths(one.page, "refused lately")
+    expect(visitor.page.locator("[data-fault=wrong_key]")).to_be_visible()
+    check_widths(visitor.page, "faults")
+    visitor.goto(walk.here)
+    check_widths(visitor.page, "refused lately")

@@ -28,17 +28,17 @@ def fake(desk: Desk) -> FakeProvider:  # noqa: F811
     def show(request: Received) -> Step:
         if request.method == "GET":
             return Answer(body=SIGN_IN, headers={"Content-Type": "text/html"})
-        asked = parameters(request.target)
-        return Redirect(f"{asked['redirect_uri']}?{urlencode(desk.answer(made, asked))}", 303)
+        query = parameters(request.target)
+        return Redirect(f"{query['redirect_uri']}?{urlencode(desk.answer(provider, query))}", 303)
 
-    made = desk.make({"steps": {
+    provider = desk.make({"steps": {
         "/auth": show,
         "/end": lambda request: Redirect(parameters(request.target)["post_logout_redirect_uri"], 303),
     }})  # fmt: skip
-    elsewhere = made.issuer.replace("127.0.0.1", "id.example")
-    made.metadata["authorization_endpoint"] = f"{elsewhere}/auth"
-    made.metadata["end_session_endpoint"] = f"{elsewhere}/end"
-    return made
+    elsewhere = provider.issuer.replace("127.0.0.1", "id.example")
+    provider.metadata["authorization_endpoint"] = f"{elsewhere}/auth"
+    provider.metadata["end_session_endpoint"] = f"{elsewhere}/end"
+    return provider
 
 
 def test_it_works(desk: Desk, fake: FakeProvider, make_page: Callable[..., Page]) -> None:  # noqa: F811

@@ -27,16 +27,16 @@ GRANTED = {**DENIED, "analytics_storage": True, "ad_user_data": True}
 
 def granted() -> dict[str, Any]:
     """Return the grants of each permission: flags by name, or a list of addresses."""
-    found: dict[str, Any] = {}
+    grants: dict[str, Any] = {}
     for permission in json.loads(SECTIONS["WEB_PERMISSIONS"]):
         (parameter,) = permission["instance"]["param"]
-        listed = parameter["value"]["listItem"]
-        found[permission["instance"]["key"]["publicId"]] = (
-            [item["string"] for item in listed] if "string" in listed[0] else
+        items = parameter["value"]["listItem"]
+        grants[permission["instance"]["key"]["publicId"]] = (
+            [item["string"] for item in items] if "string" in items[0] else
             {item["mapValue"][0]["string"]: [flag["boolean"] for flag in item["mapValue"][1:]]
-             for item in listed}
+             for item in items}
         )  # fmt: skip
-    return found
+    return grants
 
 
 SANDBOX = """
@@ -194,8 +194,8 @@ def test_it_waits_for_a_tag_that_passes_on_consent(shop: Shop, page: Page) -> No
     assert shop.site.rows() == []
     container.fire("consent", analytics="granted", ads="denied")
     shop.of("hit", 1)
-    kept = page.evaluate(f"localStorage['trk_consent.{shop.site.key}']")
-    assert json.loads(kept) == {"ad_user_data": False, "ad_personalization": False}
+    consent = page.evaluate(f"localStorage['trk_consent.{shop.site.key}']")
+    assert json.loads(consent) == {"ad_user_data": False, "ad_personalization": False}
     container.fire("consent", analytics="denied", ads="unknown")
     assert page.evaluate("trkToken()") == ""
 
@@ -264,8 +264,8 @@ def test_its_own_tests_pass(shop: Shop, page: Page, scenario: dict[str, str]) ->
 
 
 def test_it_has_the_permissions_that_its_code_uses() -> None:
-    used = set(re.findall(r"require\('(\w+)'\)", CODE))
-    assert used == set(re.findall(r"^const (\w+) = require", CODE, re.MULTILINE))
+    required_names = set(re.findall(r"require\('(\w+)'\)", CODE))
+    assert required_names == set(re.findall(r"^const (\w+) = require", CODE, re.MULTILINE))
     rights = granted()
     assert set(rights) == {"access_globals", "inject_script", "access_consent"}
     assert rights["access_globals"] == {"trk": [False, True, False], "trk.q.push": [False, False, True]}
@@ -274,9 +274,9 @@ def test_it_has_the_permissions_that_its_code_uses() -> None:
 
 
 def test_its_fields_are_those_of_the_code_and_the_api() -> None:
-    named = set(re.findall(r"data\.(\w+)", CODE)) - {"gtmOnSuccess", "gtmOnFailure"}
+    field_names = set(re.findall(r"data\.(\w+)", CODE)) - {"gtmOnSuccess", "gtmOnFailure"}
     quoted = {name for name in re.findall(r"'(\w+)'", CODE) if name in FIELDS}
-    assert named | quoted == set(FIELDS)
+    assert field_names | quoted == set(FIELDS)
     events = [item["value"] for item in FIELDS["event_name"]["selectItems"]]
     assert events == list(EVENT_NAMES)
     sources = {item["value"] for item in FIELDS["consent_source"]["selectItems"]}

@@ -23,9 +23,9 @@ def test_it_works(shop: Shop, page: Page, context: BrowserContext) -> None:
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     assert hit["trk_token"] == page.evaluate("trkToken()")
     assert hit["fingerprint"] == page.evaluate("trkFingerprint()")
-    kept = cookie(context)
-    assert (kept["value"], kept["domain"]) == (hit["trk_token"], ".shop.example")
-    assert (kept["path"], kept["sameSite"], kept["httpOnly"]) == ("/", "Lax", False)
+    token_cookie = cookie(context)
+    assert (token_cookie["value"], token_cookie["domain"]) == (hit["trk_token"], ".shop.example")
+    assert (token_cookie["path"], token_cookie["sameSite"], token_cookie["httpOnly"]) == ("/", "Lax", False)
 
 
 def test_the_token_survives_and_reaches_every_host_of_the_shop(
@@ -36,9 +36,9 @@ def test_the_token_survives_and_reaches_every_host_of_the_shop(
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     page.evaluate("localStorage.clear()")
     page.goto(shop.url("/", host="blog.shop.example"))
-    other = open_page()
+    other_page = open_page()
     shop.of("hit", 2)
-    other.goto(shop.url("/?again", host="shop.example"))
+    other_page.goto(shop.url("/?again", host="shop.example"))
     assert len({hit["trk_token"] for hit in shop.of("hit", 3)}) == 1
 
 
@@ -47,10 +47,10 @@ def test_a_stranger_s_host_keeps_the_token_by_itself(shop: Shop, page: Page, con
     page.goto(shop.url("/far"))
     (hit,) = shop.of("hit", 1)
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
-    kept = cookie(context)
-    assert (kept["value"], kept["domain"]) == (hit["trk_token"], "www.shop.example")
+    token_cookie = cookie(context)
+    assert (token_cookie["value"], token_cookie["domain"]) == (hit["trk_token"], "www.shop.example")
     page.reload()
-    assert {each["trk_token"] for each in shop.of("hit", 2)} == {hit["trk_token"]}
+    assert {row["trk_token"] for row in shop.of("hit", 2)} == {hit["trk_token"]}
 
 
 def test_one_host_by_address(shop: Shop, page: Page, context: BrowserContext) -> None:
@@ -73,8 +73,8 @@ def test_single_page_navigation(shop: Shop, page: Page) -> None:
     hits = shop.of("hit", 4)
     paths = ["/", "/a?x=1", "/b", "/a?x=1"]
     assert [hit["url"] for hit in hits] == [shop.url(path) for path in paths]
-    seen = [shop.url("/"), shop.url("/a?x=1"), shop.url("/b")]
-    assert [hit.get("referrer") for hit in hits] == [None, *seen]
+    referrers = [shop.url("/"), shop.url("/a?x=1"), shop.url("/b")]
+    assert [hit.get("referrer") for hit in hits] == [None, *referrers]
     assert len({hit["key"] for hit in hits}) == 4
 
 
@@ -112,8 +112,10 @@ def test_prerendering_waits(shop: Shop, page: Page) -> None:
 
 
 def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: BrowserContext) -> None:
-    named = {"_fbp": "fb.1.2", "__oppref": "op-1", "__obref": "ob-1"}
-    context.add_cookies([{"name": name, "value": value, "url": shop.url()} for name, value in named.items()])
+    cookies = {"_fbp": "fb.1.2", "__oppref": "op-1", "__obref": "ob-1"}
+    context.add_cookies(
+        [{"name": name, "value": value, "url": shop.url()} for name, value in cookies.items()]
+    )
     shop.put("/thanks", body=(
         "<script>trk.identify({email: 'Ada@Example.com', first_name: 'Ada'});"
         "trk.track('purchase', {amount: 12.5, order_id: 'o-1'})</script>"
@@ -174,14 +176,14 @@ def test_what_json_cannot_write_is_left_out_alone(shop: Shop, page: Page) -> Non
 
 def test_what_comes_later_is_never_earlier(shop: Shop, page: Page) -> None:
     """Also if the first report took long to arrive."""
-    held: list[Any] = []
+    routes: list[Any] = []
     # Only once: handlers run while the test waits for the page, not while it waits for the server.
-    page.route("**/t", lambda route: held.append(route), times=1)  # noqa: PLW0108 - it needs a name
+    page.route("**/t", lambda route: routes.append(route), times=1)  # noqa: PLW0108 - it needs a name
     with page.expect_request("**/t"):
         page.goto(shop.url())
     page.evaluate("history.pushState({}, '', '/second')")
     page.wait_for_function("() => performance.now() > 500")
-    held[0].continue_()
+    routes[0].continue_()
     page.wait_for_function("() => document.cookie.includes('trk_token=')")
     first, second = shop.of("hit", 2)
     assert (first["url"], second["url"]) == (shop.url("/"), shop.url("/second"))

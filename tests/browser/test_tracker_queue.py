@@ -19,8 +19,8 @@ BUY = (
 
 
 def orders(shop: Shop, count: int) -> list[str]:
-    found = [row["order_id"] for row in shop.of("event", count)]
-    return sorted(found, key=lambda order_id: int(order_id[2:]))
+    order_ids = [row["order_id"] for row in shop.of("event", count)]
+    return sorted(order_ids, key=lambda order_id: int(order_id[2:]))
 
 
 def expected(count: int) -> list[str]:
@@ -128,10 +128,10 @@ class TestBlockedStorage:
 
         while process_space(shop.site.connection, shop.site.space_id).rows:
             pass
-        found = shop.site.connection.execute(
+        rows = shop.site.connection.execute(
             "SELECT s.source_id FROM touchpoints s JOIN contact_identifiers i"
             " ON i.space_id = s.space_id AND i.contact_id = s.contact_id AND i.kind = 'email'"
             " WHERE s.space_id = %s AND s.url LIKE '%%gclid=%%'",
             (shop.site.space_id,),
         ).fetchall()
-        assert len(found) == 1
+        assert len(rows) == 1

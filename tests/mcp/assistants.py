@@ -54,12 +54,12 @@ class Assistant:
     def send(self, method: str = "POST", url: str | None = None, **options: Any) -> httpx.Response:
         """Send a request; a header given as None is left out."""
         headers = {**HEADERS, "Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
-        given = {name: value for name, value in headers.items() if value is not None}
-        return self.client.request(method, url or self.url, headers=given, **options)
+        present_headers = {name: value for name, value in headers.items() if value is not None}
+        return self.client.request(method, url or self.url, headers=present_headers, **options)
 
     def post(self, body: Any, **headers: str | None) -> httpx.Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.send(json=body, headers=named)
+        header_fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.send(json=body, headers=header_fields)
 
     def message(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the server's answer to a request of the protocol."""
@@ -87,8 +87,8 @@ class Assistant:
 
     def confirmed(self, name: str, /, **arguments: Any) -> Any:
         """Return the answer of a tool that shows what it would delete before it deletes it."""
-        shown = self.call(name, **arguments)
-        return self.call(name, **arguments, confirm=shown["confirm"])
+        preview = self.call(name, **arguments)
+        return self.call(name, **arguments, confirm=preview["confirm"])
 
     def refused(self, name: str, /, **arguments: Any) -> str:
         """Return a tool's error text when it refuses."""

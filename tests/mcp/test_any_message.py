@@ -55,7 +55,7 @@ def test_any_json_gets_an_answer_that_is_json(
     if answer.status_code == 202:
         assert answer.content == b""
     else:
-        told = answer.json()
-        assert told["jsonrpc"] == "2.0"
-        assert ("result" in told) != ("error" in told)
-        assert told.get("error", {}).get("code") != -32603, told
+        reply = answer.json()
+        assert reply["jsonrpc"] == "2.0"
+        assert ("result" in reply) != ("error" in reply)
+        assert reply.get("error", {}).get("code") != -32603, reply

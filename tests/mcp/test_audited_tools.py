@@ -85,6 +85,6 @@ def test_other_tools_add_none(assistant: Assistant, stage: Stage, name: str) -> 
 def test_a_refused_call_adds_none(assistant: Assistant, stage: Stage, name: str) -> None:
     arguments = {**CALLS[name](stage), "contact_id": 999_999_999_999, "event_id": 999_999_999_999}
     before = last_entry(stage.connection)
-    known = next(tool for tool in TOOLS if tool.name == name).arguments
-    assistant.refused(name, **{key: value for key, value in arguments.items() if key in known})
+    argument_names = next(tool for tool in TOOLS if tool.name == name).arguments
+    assistant.refused(name, **{key: value for key, value in arguments.items() if key in argument_names})
     assert list_entries(stage.connection, before) == []

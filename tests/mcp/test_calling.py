@@ -55,10 +55,10 @@ def test_it_works(error: Exception, told: str) -> None:
 def test_a_fault_of_ours_is_logged_and_not_told(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     result = fail(error)
     (content,) = result.content
-    told = content.model_dump()["text"]
-    assert told.startswith("Something went wrong inside Headwater.")
-    assert "secret" not in told
-    assert "a@b.c" not in told
+    text = content.model_dump()["text"]
+    assert text.startswith("Something went wrong inside Headwater.")
+    assert "secret" not in text
+    assert "a@b.c" not in text
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
     assert cast("Any", record.msg)["tool"] == "probe"
@@ -76,10 +76,10 @@ def test_nothing_personal_is_logged(assistant: Assistant, caplog: pytest.LogCapt
         assistant.post({"method": canary, "id": canary})
         assistant.send(url=f"{assistant.url}?email={canary}", json={"x": canary})
     ours = [record for record in caplog.records if not record.name.startswith(("httpx", "uvicorn"))]
-    told = json.dumps([[str(record.msg), str(record.args)] for record in ours])
-    assert "anary" not in told
+    log_text = json.dumps([[str(record.msg), str(record.args)] for record in ours])
+    assert "anary" not in log_text
     assert [record for record in ours if record.name.startswith("mcp")] == []
-    assert assistant.token not in told
+    assert assistant.token not in log_text
 
 
 def test_refusals_are_logged_with_their_reason(
@@ -100,12 +100,12 @@ def test_arguments_are_tidied_only_where_there_is_no_doubt() -> None:
         "number": {"type": "integer"}, "list": {"type": "array"}, "text": {"type": "string"},
         "flag": {"type": "integer", "enum": [0, 1]},
     }  # fmt: skip
-    given = {"number": "7", "list": "a", "text": "7", "flag": True, "other": [1.0, {"x": 2.0}]}
-    assert tidy(given, schemas) == {
+    arguments = {"number": "7", "list": "a", "text": "7", "flag": True, "other": [1.0, {"x": 2.0}]}
+    assert tidy(arguments, schemas) == {
         "number": 7, "list": ["a"], "text": "7", "flag": 1, "other": [1, {"x": 2}],
     }  # fmt: skip
-    kept = {"number": "7.0", "list": 5, "text": 7, "flag": "yes"}
-    assert tidy(kept, schemas) == kept
+    odd_arguments = {"number": "7.0", "list": 5, "text": 7, "flag": "yes"}
+    assert tidy(odd_arguments, schemas) == odd_arguments
     assert str(tidy({"amount": 0.1}, {})["amount"]) == "0.1"
     assert tidy({"number": 1e300}, schemas)["number"] == 10**300
 
@@ -120,8 +120,8 @@ def test_arguments_are_listed_by_type_and_words() -> None:
         "properties": {**numbered, "who": {**choice, "description": "Who."}, "names": names},
         "required": ["who"],
     }
-    listed = short_arguments(schema, with_null=True)
-    assert listed == {
+    short_schema = short_arguments(schema, with_null=True)
+    assert short_schema == {
         "type": "object",
         "properties": {
             "who": {"type": ["string", "integer", "null"], "description": "Who."},
@@ -141,9 +141,9 @@ def test_arguments_are_listed_by_type_and_words() -> None:
 def test_an_answer_is_listed_where_it_needs_a_word() -> None:
     plain: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}}
     assert outline(plain) is None
-    told = {"type": "array", "items": {"type": "string"}, "description": "Others."}
-    listed = outline({**plain, "properties": {**plain["properties"], "left_out": told}})
-    assert listed == {
+    others_schema = {"type": "array", "items": {"type": "string"}, "description": "Others."}
+    short_schema = outline({**plain, "properties": {**plain["properties"], "left_out": others_schema}})
+    assert short_schema == {
         "type": "object",
         "properties": {"left_out": {"type": "array", "description": "Others."}},
     }

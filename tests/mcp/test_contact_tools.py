@@ -32,10 +32,10 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
 def test_what_is_shown_can_be_chosen(assistant: Assistant, stage: Stage, api: Api) -> None:
     contact_id = ada(stage)
     stage.label_field("profile_field_1", "Plan")
-    asked = {"include_trk_tokens": 1, "use_custom_field_labels": 1}
-    expected = api.get(f"/contacts/{contact_id}", params=asked).json()
+    options = {"include_trk_tokens": 1, "use_custom_field_labels": 1}
+    expected = api.get(f"/contacts/{contact_id}", params=options).json()
     assert expected["custom_fields"] == {"Plan": "Pro"}
-    assert assistant.call("get_contact", contact_id=contact_id, **asked) == expected
+    assert assistant.call("get_contact", contact_id=contact_id, **options) == expected
 
 
 def test_a_merged_contact_is_its_survivor(assistant: Assistant, stage: Stage) -> None:
@@ -47,10 +47,10 @@ def test_a_merged_contact_is_its_survivor(assistant: Assistant, stage: Stage) ->
 
 def test_several_with_one_address_are_told(assistant: Assistant, stage: Stage) -> None:
     first, second = ada(stage), ada(stage)
-    told = assistant.refused("find_contact_by_email", email="ada@example.com")
-    assert "contact_ids" in told
-    assert str(first) in told
-    assert str(second) in told
+    refusal = assistant.refused("find_contact_by_email", email="ada@example.com")
+    assert "contact_ids" in refusal
+    assert str(first) in refusal
+    assert str(second) in refusal
     missing = assistant.refused("find_contact_by_email", email="nobody@example.com")
     assert "Check its spelling" in missing
 
@@ -58,14 +58,14 @@ def test_several_with_one_address_are_told(assistant: Assistant, stage: Stage) -
 def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
     for n in range(3):
         ada(stage, f"{n}")
-    asked = {"include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
-    expected = api.get("/contacts", params={**RANGE, **asked}).json()["data"]
+    options = {"include_all_emails": 1, "include_custom_fields": 1, "include_trk_tokens": 1}
+    expected = api.get("/contacts", params={**RANGE, **options}).json()["data"]
     times = {"created_at": "2026-05-13T12:00:00Z"}
-    listed = assistant.call("list_contacts", **RANGE, **asked)
-    assert listed["rows"] == [row | times for row in filled(expected)]
-    assert (listed["total"], listed["total_is_more"]) == (3, False)
-    some = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
-    assert [row["email"] for row in some["rows"]] == ["ada2@example.com", "ada1@example.com"]
+    answer = assistant.call("list_contacts", **RANGE, **options)
+    assert answer["rows"] == [row | times for row in filled(expected)]
+    assert (answer["total"], answer["total_is_more"]) == (3, False)
+    selection = assistant.call("list_contacts", email=["ada1@example.com", "ada2@example.com"])
+    assert [row["email"] for row in selection["rows"]] == ["ada2@example.com", "ada1@example.com"]
     assert assistant.call("list_contacts")["total"] == 3
 
 
@@ -79,19 +79,19 @@ def test_contacts_are_found_by_name(
         return contact_id
 
     jurgen, ozil, percent = named("Jürgen Müller"), named("Mesut ÖZIL", "Özil"), named("100 %")
-    for part, expected in (
+    for fragment, expected in (
         ("MÜLLER", [jurgen]), ("jürgen m", [jurgen]), ("özil", [ozil]), ("100 %", [percent]),
         ("%%", []), ("xyz", []),
     ):  # fmt: skip
-        found = assistant.call("list_contacts", name=part)
-        assert [row["id"] for row in found["rows"]] == expected, part
-        assert found["total"] == len(expected)
+        answer = assistant.call("list_contacts", name=fragment)
+        assert [row["id"] for row in answer["rows"]] == expected, fragment
+        assert answer["total"] == len(expected)
     assert [row["id"] for row in assistant.call("list_contacts", name="il")["rows"]] == [ozil]
     monkeypatch.setattr(contact_queries, "MAX_SEARCHED_CONTACTS", 1)
-    for part, expected in (("jürgen", [jurgen]), ("MÜLLER", []), ("100", [percent]), ("0 %", [percent])):
-        found = assistant.call("list_contacts", name=part)
-        assert [row["id"] for row in found["rows"]] == expected, part
-        assert "latest 20,000" in found["searched"]
+    for fragment, expected in (("jürgen", [jurgen]), ("MÜLLER", []), ("100", [percent]), ("0 %", [percent])):
+        answer = assistant.call("list_contacts", name=fragment)
+        assert [row["id"] for row in answer["rows"]] == expected, fragment
+        assert "latest 20,000" in answer["searched"]
     first = assistant.call("list_contacts", name="er", per_page=1)
     assert first["next_cursor"] is None
     assert "The name must not be given with email." in assistant.refused(
@@ -110,21 +110,21 @@ def test_a_list_tells_when(assistant: Assistant, stage: Stage) -> None:
         "2026-05-04T12:00:00Z", "2026-05-13T12:00:00Z",
     )  # fmt: skip
     assert assistant.call("list_contacts", period="2026-04")["total"] == 0
-    both = {"period": "2026-05", **RANGE}
-    assert "The period must not be given with" in assistant.refused("list_contacts", **both)
+    periods = {"period": "2026-05", **RANGE}
+    assert "The period must not be given with" in assistant.refused("list_contacts", **periods)
     assert "there are: today" in assistant.refused("list_contacts", period="soon")
 
 
 def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
     contacts = {ada(stage, f"{n}") for n in range(5)}
-    found, cursor = [], None
+    ids, cursor = [], None
     while True:
         page = assistant.call("list_contacts", **RANGE, per_page=2, cursor=cursor)
-        found += [row["id"] for row in page["rows"]]
+        ids += [row["id"] for row in page["rows"]]
         if not (cursor := page["next_cursor"]):
             break
-    assert len(found) == len(contacts)
-    assert set(found) == contacts
+    assert len(ids) == len(contacts)
+    assert set(ids) == contacts
 
 
 def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:
@@ -135,30 +135,30 @@ def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: A
     for hide in (0, 1):
         params = {"include_events": 1, "hide_direct_touchpoints": hide}
         items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
-        asked = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
-        told = assistant.call("get_contact_journey", **asked)
+        arguments = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
+        answer = assistant.call("get_contact_journey", **arguments)
         items = filled(shown_in_journeys(items))
-        assert told == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
-        few = assistant.call("get_contact_journey", **asked, limit=1)
+        assert answer == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
+        few = assistant.call("get_contact_journey", **arguments, limit=1)
         cursor = few.pop("next_cursor")
         assert few == {"id": contact_id, "items": items[:1], "left_out": len(items) - 1}
-        rest = assistant.call("get_contact_journey", **asked, cursor=cursor)
-        assert rest == {
+        later_items = assistant.call("get_contact_journey", **arguments, cursor=cursor)
+        assert later_items == {
             "id": contact_id, "items": items[1:], "left_out": 0, "next_cursor": None,
         }  # fmt: skip
 
 
 def test_making_and_changing(assistant: Assistant, api: Api) -> None:
-    made = assistant.call(
+    answer = assistant.call(
         "create_contact", emails=["Eve@Example.com"], custom_fields={"profile_field_16": 2.5}
     )
-    contact_id = made["id"]
+    contact_id = answer["id"]
     assert api.get(f"/contacts/{contact_id}").json()["custom_fields"] == {"profile_field_16": 2.5}
     changed = assistant.call("update_contact", contact_id=contact_id, names=["Eve", "Eva"])
     assert changed["id"] == contact_id
-    shown = api.get(f"/contacts/{contact_id}").json()
-    assert shown["names"] == ["Eve", "Eva"]
-    assert shown["emails"] == ["eve@example.com"]
+    contact = api.get(f"/contacts/{contact_id}").json()
+    assert contact["names"] == ["Eve", "Eva"]
+    assert contact["emails"] == ["eve@example.com"]
     assert "emails" in assistant.refused("create_contact", emails=["x"])
     assert "Contact not found." in assistant.refused("update_contact", contact_id=UNKNOWN, names=["E"])
 
@@ -167,28 +167,28 @@ def test_companies_are_attached_and_detached(
     assistant: Assistant, stage: Stage, connection: psycopg.Connection
 ) -> None:
     contact_id, company_id = ada(stage), stage.company()
-    both = {"contact_id": contact_id, "company_id": company_id}
-    assert assistant.call("attach_contact_company", **both) == {
+    arguments = {"contact_id": contact_id, "company_id": company_id}
+    assert assistant.call("attach_contact_company", **arguments) == {
         "id": contact_id, "company_id": company_id,
     }  # fmt: skip
     member = "SELECT company_id FROM contacts WHERE space_id = %s AND id = %s"
-    found = connection.execute(member, (stage.space_id, contact_id)).fetchone()
-    assert found == (company_id,)
+    row = connection.execute(member, (stage.space_id, contact_id)).fetchone()
+    assert row == (company_id,)
     for _ in range(2):
         assert assistant.call("detach_contact_company", contact_id=contact_id) == {
             "id": contact_id, "company_id": None,
         }  # fmt: skip
-    told = assistant.refused("attach_contact_company", contact_id=contact_id, company_id=UNKNOWN)
-    assert told == "Company not found.\nFind ids with find_contact_by_email and list_companies."
+    refusal = assistant.refused("attach_contact_company", contact_id=contact_id, company_id=UNKNOWN)
+    assert refusal == "Company not found.\nFind ids with find_contact_by_email and list_companies."
 
 
 def test_erasing_is_asked_for(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     contact_id = ada(stage)
     merged = stage.contact(merged_into=contact_id)
-    asked = "SELECT contact_id FROM erasures WHERE space_id = %s"
-    shown = assistant.call("delete_contact_pii", contact_id=merged)
-    assert shown["would_go"]["contact"]["emails"] == ["ada@example.com"]
-    assert connection.execute(asked, (stage.space_id,)).fetchall() == []
-    told = assistant.call("delete_contact_pii", contact_id=merged, confirm=shown["confirm"])
-    assert (told["contact_id"], told["status"]) == (contact_id, "queued")
-    assert connection.execute(asked, (stage.space_id,)).fetchall() == [(contact_id,)]
+    query = "SELECT contact_id FROM erasures WHERE space_id = %s"
+    preview = assistant.call("delete_contact_pii", contact_id=merged)
+    assert preview["would_go"]["contact"]["emails"] == ["ada@example.com"]
+    assert connection.execute(query, (stage.space_id,)).fetchall() == []
+    answer = assistant.call("delete_contact_pii", contact_id=merged, confirm=preview["confirm"])
+    assert (answer["contact_id"], answer["status"]) == (contact_id, "queued")
+    assert connection.execute(query, (stage.space_id,)).fetchall() == [(contact_id,)]

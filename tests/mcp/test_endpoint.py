@@ -81,15 +81,15 @@ def test_the_scheme_may_be_in_any_case(assistant: Assistant) -> None:
 def test_another_space_and_no_space_are_refused_alike(
     assistant: Assistant, make_space: Callable[..., int]
 ) -> None:
-    other, none = (
+    other_answer, none = (
         assistant.send(url=f"{assistant.base_url}/mcp/{number}/public-api", json=PING)
         for number in (make_space(), 999_999_999_999_999)
     )
-    assert other.status_code == none.status_code == 403
-    assert other.content == none.content
-    assert "www-authenticate" not in other.headers
+    assert other_answer.status_code == none.status_code == 403
+    assert other_answer.content == none.content
+    assert "www-authenticate" not in other_answer.headers
     words = "This token is for another Space."
-    assert other.json() == {
+    assert other_answer.json() == {
         "message": words, "jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": words},
     }  # fmt: skip
 
@@ -226,9 +226,9 @@ def test_a_body_has_a_greatest_size(assistant: Assistant) -> None:
 def test_every_answer_tells_of_the_minute(assistant: Assistant, viewer: Assistant) -> None:
     first, second = assistant.post(PING), viewer.post(PING)
     assert first.headers["x-ratelimit-limit"] == second.headers["x-ratelimit-limit"]
-    left = [int(answer.headers["x-ratelimit-remaining"]) for answer in (first, second)]
+    remaining_calls = [int(answer.headers["x-ratelimit-remaining"]) for answer in (first, second)]
     resets = [answer.headers["x-ratelimit-reset"] for answer in (first, second)]
-    assert left[0] - left[1] == 1 or resets[0] != resets[1]
+    assert remaining_calls[0] - remaining_calls[1] == 1 or resets[0] != resets[1]
 
 
 def test_beyond_the_minute_of_the_space(
@@ -270,9 +270,9 @@ def test_what_has_begun_is_finished_on_the_way_out(database_url: str, tmp_path: 
         connect(running, stage.connection, stage.space_id) as assistant,
     ):
         holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
-        asked = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
+        call = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
         wait_until(lambda: is_waited_for(stage.connection, holding), what="the call to wait")
         stopped = pool.submit(running.stop)
         holding.rollback()
-        assert asked.result()["message"] == "Event updated."
+        assert call.result()["message"] == "Event updated."
         stopped.result()

@@ -45,14 +45,14 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     journey(stage)
     journey(stage, event_name="custom_event_1", amount=None)
     by_company = {**CREDITED, "query_mode": "company", "fields": ["campaign_name", "amount"]}
-    for asked in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
-        listed = assistant.call("list_events", **RANGE, **asked)
-        fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in asked else ())]
-        shown = {**asked, "fields": [*asked.get("fields", fields), *AMOUNT_FIELDS]}
-        params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in shown.items()}
-        assert listed["rows"] == filled(api.rows(**params))
-        assert listed["next_cursor"] is None
-        assert listed["period"] == RANGE
+    for arguments in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
+        answer = assistant.call("list_events", **RANGE, **arguments)
+        fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in arguments else ())]
+        api_arguments = {**arguments, "fields": [*arguments.get("fields", fields), *AMOUNT_FIELDS]}
+        params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in api_arguments.items()}
+        assert answer["rows"] == filled(api.rows(**params))
+        assert answer["next_cursor"] is None
+        assert answer["period"] == RANGE
 
 
 def test_the_time_may_be_words(assistant: Assistant, stage: Stage) -> None:
@@ -60,25 +60,25 @@ def test_the_time_may_be_words(assistant: Assistant, stage: Stage) -> None:
     contact_id = stage.contact()
     events = {days: stage.event(contact_id, event_time=today - timedelta(days=days))
               for days in (0, 3, 40)}  # fmt: skip
-    for asked, expected in (({}, [0, 3]), ({"period": "today"}, [0]), ({"period": "2001"}, [])):
-        listed = assistant.call("list_events", **asked)
-        assert [row["id"] for row in listed["rows"]] == [events[days] for days in expected]
-    assert listed["period"] == {
+    for arguments, expected in (({}, [0, 3]), ({"period": "today"}, [0]), ({"period": "2001"}, [])):
+        answer = assistant.call("list_events", **arguments)
+        assert [row["id"] for row in answer["rows"]] == [events[days] for days in expected]
+    assert answer["period"] == {
         "start_date": "2001-01-01 00:00:00", "end_date": "2001-12-31 23:59:59",
     }  # fmt: skip
-    for wrong, told in (
+    for wrong, message in (
         ({"period": "soon"}, "The period cannot be read; there are: today"),
         ({"period": "today", **RANGE}, "The period must not be given with"),
         ({"period": ["today"]}, "The period must be a single value."),
     ):
-        assert told in assistant.refused("list_events", **wrong)
+        assert message in assistant.refused("list_events", **wrong)
 
 
 def test_the_largest_come_first(assistant: Assistant, stage: Stage) -> None:
     contact_id = stage.contact()
     amounts = {stage.event(contact_id, amount=amount): amount for amount in (5, -3, 99.5, None, 40)}
-    listed = assistant.call("list_events", **RANGE, order_by="amount", amount_min=4.99)
-    assert [row["amount"] for row in listed["rows"]] == [99.5, 40, 5]
+    answer = assistant.call("list_events", **RANGE, order_by="amount", amount_min=4.99)
+    assert [row["amount"] for row in answer["rows"]] == [99.5, 40, 5]
     refunds = assistant.call("list_events", **RANGE, amount_max=-0.01)
     assert [amounts[row["id"]] for row in refunds["rows"]] == [-3]
 
@@ -93,29 +93,29 @@ def test_filters_on_custom_fields(assistant: Assistant, stage: Stage) -> None:
         {"field": "profile_field_16", "operator": "less_than", "value": "5.5"},
         {"field": "profile_field_16", "operator": "equal_to", "value": 5.0},
     ):
-        listed = assistant.call("list_events", **RANGE, custom_field_filters=[condition])
-        assert [row["id"] for row in listed["rows"]] == [plain]
+        answer = assistant.call("list_events", **RANGE, custom_field_filters=[condition])
+        assert [row["id"] for row in answer["rows"]] == [plain]
     unlabelled = [{"field": "profile_field_2", "operator": "any"}]
-    told = assistant.refused("list_events", **RANGE, custom_field_filters=unlabelled)
-    assert "custom_field_filters.0.field" in told
+    refusal = assistant.refused("list_events", **RANGE, custom_field_filters=unlabelled)
+    assert "custom_field_filters.0.field" in refusal
 
 
 def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> None:
     contact_id = stage.contact()
     events = {stage.event(contact_id, event_time=NOON + timedelta(minutes=n % 3))
               for n in range(7)}  # fmt: skip
-    found, cursor = [], None
+    ids, cursor = [], None
     while True:
         page = assistant.call("list_events", **RANGE, per_page=3, cursor=cursor)
-        found += [row["id"] for row in page["rows"]]
+        ids += [row["id"] for row in page["rows"]]
         if not (cursor := page["next_cursor"]):
             break
-    assert len(found) == len(events)
-    assert set(found) == events
+    assert len(ids) == len(events)
+    assert set(ids) == events
     first = assistant.call("list_events", **RANGE, per_page=3)["next_cursor"]
-    for other in ({"event_names": ["purchase"]}, CREDITED):
-        told = assistant.refused("list_events", **RANGE, **other, cursor=first)
-        assert "The cursor is not a cursor of this list." in told
+    for other_filter in ({"event_names": ["purchase"]}, CREDITED):
+        refusal = assistant.refused("list_events", **RANGE, **other_filter, cursor=first)
+        assert "The cursor is not a cursor of this list." in refusal
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_recording_is_as_over_the_api(
 ) -> None:
     event = {"event_name": "purchase", "email": "Ada@Example.com", "amount": 49.99,
              "idempotency_key": "k1", "profile_field_1": "Pro"}  # fmt: skip
-    told = assistant.call("track_event", **event)
+    answer = assistant.call("track_event", **event)
     row = connection.execute(
         "SELECT id, kind, payload FROM inbox WHERE space_id = %s", (stage.space_id,)
     ).fetchone()
     assert row is not None
-    assert str(row[0]) == told["receipt_id"]
+    assert str(row[0]) == answer["receipt_id"]
     assert row[1] == "event"
     assert '"amount":"49.99"' in row[2]
     for wrong, words in (
@@ -170,8 +170,8 @@ def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api
         assert api.get(f"/events/{event_id}").json()["amount"] == amount
     assert "amount" in assistant.refused("update_event_amount", event_id=event_id)
     assert "amount" in assistant.refused("update_event_amount", event_id=event_id, amount="x")
-    told = assistant.refused("update_event_amount", event_id=UNKNOWN, amount=1)
-    assert told == "Event not found.\nFind the event's id with list_events."
+    refusal = assistant.refused("update_event_amount", event_id=UNKNOWN, amount=1)
+    assert refusal == "Event not found.\nFind the event's id with list_events."
 
 
 def test_refunds_of_the_order_are_told(assistant: Assistant, stage: Stage) -> None:
@@ -180,20 +180,20 @@ def test_refunds_of_the_order_are_told(assistant: Assistant, stage: Stage) -> No
         stage.event(contact_id, amount=-2.5, **columns)
     stage.event(contact_id, amount=-9, order_id="A-12")
     stage.event(stage.contact(), amount=-9, order_name="A-1")
-    told = assistant.call("update_event_amount", event_id=event_id, amount=5)
-    assert told["refunds_of_its_order"] == {"count": 2, "amount": -5}
-    assert "revenue counts them besides" in told["message"]
+    answer = assistant.call("update_event_amount", event_id=event_id, amount=5)
+    assert answer["refunds_of_its_order"] == {"count": 2, "amount": -5}
+    assert "revenue counts them besides" in answer["message"]
 
 
 def test_deleting_shows_what_would_go_first(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage, order_id="A-1")
     stage.forwarded(stage.destination(), event_id, status="delivered")
-    shown = assistant.call("delete_event", event_id=event_id)
-    assert shown["would_go"]["event"]["order_id"] == "A-1"
-    assert shown["would_go"]["deliveries"] == {"delivered": 1}
+    preview = assistant.call("delete_event", event_id=event_id)
+    assert preview["would_go"]["event"]["order_id"] == "A-1"
+    assert preview["would_go"]["deliveries"] == {"delivered": 1}
     assert api.get(f"/events/{event_id}").status_code == 200
-    done = assistant.call("delete_event", event_id=event_id, confirm=shown["confirm"])
-    assert done == {"message": "Event deleted."}
+    answer = assistant.call("delete_event", event_id=event_id, confirm=preview["confirm"])
+    assert answer == {"message": "Event deleted."}
     assert api.get(f"/events/{event_id}").status_code == 404
 
 
@@ -208,8 +208,8 @@ def test_a_confirmation_is_for_what_was_shown(
     other_event = stage.event(contact_id, amount=10)
 
     def refused(value: str, event: int = event_id, by: Assistant = assistant) -> None:
-        told = by.refused("delete_event", event_id=event, confirm=value)
-        assert told.startswith("The confirm is not for this item as it is now, or older")
+        refusal = by.refused("delete_event", event_id=event, confirm=value)
+        assert refusal.startswith("The confirm is not for this item as it is now, or older")
 
     value = assistant.call("delete_event", event_id=event_id)["confirm"]
     refused(value, other_event)
@@ -223,9 +223,9 @@ def test_a_confirmation_is_for_what_was_shown(
     monkeypatch.undo()
     assistant.call("update_event_amount", event_id=event_id, amount=11)
     refused(value)
-    again = assistant.call("delete_event", event_id=event_id)["confirm"]
-    told = assistant.call("delete_event", event_id=event_id, confirm=again)
-    assert told == {"message": "Event deleted."}
+    new_confirm = assistant.call("delete_event", event_id=event_id)["confirm"]
+    answer = assistant.call("delete_event", event_id=event_id, confirm=new_confirm)
+    assert answer == {"message": "Event deleted."}
 
 
 def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage) -> None:
@@ -246,26 +246,26 @@ def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, ap
 def test_an_explanation_agrees_with_every_list(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
     plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "direct": 1})
-    told = assistant.call("explain_attribution", event_id=event_id, attribution_window=30)
-    assert told["trained_model"]["name"] == "May"
-    assert [touch["source"] for touch in told["path"]] == ["google_ads", "facebook_ads", "direct"]
-    assert told["event"]["amount"] == 10
-    assert [each["model"] for each in told["models"]] == list(MODELS)
-    for each in told["models"]:
-        params = {**CREDITED, "attribution_model": each["model"],
+    explanation = assistant.call("explain_attribution", event_id=event_id, attribution_window=30)
+    assert explanation["trained_model"]["name"] == "May"
+    assert [touch["source"] for touch in explanation["path"]] == ["google_ads", "facebook_ads", "direct"]
+    assert explanation["event"]["amount"] == 10
+    assert [result["model"] for result in explanation["models"]] == list(MODELS)
+    for result in explanation["models"]:
+        params = {**CREDITED, "attribution_model": result["model"],
                   "fields": ["touchpoint_id", "source", "amount"]}  # fmt: skip
         rows = api.rows(**{f"{k}[]" if isinstance(v, list) else k: v for k, v in params.items()})
-        listed = {(int(row["touchpoint_id"]), row["source"], row["amount"]) for row in rows}
-        credited = {(c["touchpoint_id"], c["source"], c["amount"]) for c in each["credits"]}
-        assert credited == listed
-        assert each["unattributed"] is (not rows)
+        listed_credits = {(int(row["touchpoint_id"]), row["source"], row["amount"]) for row in rows}
+        credited = {(c["touchpoint_id"], c["source"], c["amount"]) for c in result["credits"]}
+        assert credited == listed_credits
+        assert result["unattributed"] is (not rows)
 
 
 def test_an_explanation_of_what_nothing_brought(assistant: Assistant, stage: Stage) -> None:
     event_id = stage.event(stage.contact(), amount=5)
-    told = assistant.call("explain_attribution", event_id=event_id)
-    assert told["path"] == []
-    assert all(each["unattributed"] and not each["credits"] for each in told["models"])
+    explanation = assistant.call("explain_attribution", event_id=event_id)
+    assert explanation["path"] == []
+    assert all(result["unattributed"] and not result["credits"] for result in explanation["models"])
     assert "list_events" in assistant.refused("explain_attribution", event_id=UNKNOWN)
 
 
@@ -273,9 +273,9 @@ def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Ap
     """Values reach the domain unchanged: not quoted, split or decoded on the way."""
     contact_id = stage.contact(email="a+b%41@example.com")
     stage.identifier(contact_id, "email", "a+b%41@example.com")
-    found = assistant.call("find_contact_by_email", email=" A+B%41@example.com ")
+    contact = assistant.call("find_contact_by_email", email=" A+B%41@example.com ")
     path = quote("a+b%41@example.com", safe="")
-    assert found == api.get(f"/contacts/by-email/{path}").json()
+    assert contact == api.get(f"/contacts/by-email/{path}").json()
 
 
 def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api: Api) -> None:
@@ -284,20 +284,20 @@ def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api:
     rates = [{"date": "2026-05-13", "base": "EUR", "currency": "USD", "rate": 1.25}]
     assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200
     contact_id, event_id = journey(stage, amount=100, currency="USD")
-    shown = {"amount": 100, "currency": "USD", "amount_in_space_currency": 80}
+    amounts = {"amount": 100, "currency": "USD", "amount_in_space_currency": 80}
     (journey_item, *_) = assistant.call("get_contact_journey", contact_id=contact_id)["items"]
     explained = assistant.call("explain_attribution", event_id=event_id)
     (row,) = assistant.call("list_events", **RANGE)["rows"]
-    (named,) = assistant.call("list_events", **RANGE, fields=["amount"])["rows"]
-    for told in (assistant.call("get_event", event_id=event_id), journey_item, row, named,
+    (amount_row,) = assistant.call("list_events", **RANGE, fields=["amount"])["rows"]
+    for answer in (assistant.call("get_event", event_id=event_id), journey_item, row, amount_row,
                  explained["event"]):  # fmt: skip
-        assert {name: told[name] for name in shown} == shown
+        assert {name: answer[name] for name in amounts} == amounts
     last_touch = explained["models"][1]["credits"]
-    assert [(each["amount"], each["amount_in_space_currency"]) for each in last_touch] == [(100, 80)]
+    assert [(credit["amount"], credit["amount_in_space_currency"]) for credit in last_touch] == [(100, 80)]
     credited = assistant.call("list_events", **RANGE, **{**CREDITED, "fields": ["amount"]})["rows"]
-    assert sum(each["amount"] for each in credited) == 100
-    assert sum(each["amount_in_space_currency"] for each in credited) == 80
+    assert sum(event_row["amount"] for event_row in credited) == 100
+    assert sum(event_row["amount_in_space_currency"] for event_row in credited) == 80
     changed = assistant.call("update_event_amount", event_id=event_id, amount=50)
-    assert {name: changed[name] for name in ("amount_before", *shown)} == {
+    assert {name: changed[name] for name in ("amount_before", *amounts)} == {
         "amount_before": 100, "amount": 50, "currency": "USD", "amount_in_space_currency": 40,
     }  # fmt: skip

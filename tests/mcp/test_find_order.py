@@ -46,8 +46,8 @@ def test_no_number_is_refused(assistant: Assistant, number: Any) -> None:
 
 
 def test_orders_of_other_spaces_are_not_found(assistant: Assistant, stage: Stage) -> None:
-    other = make_stage(stage.connection)
-    other.event(other.contact(), order_id="8201", order_name="#1001")
+    other_stage = make_stage(stage.connection)
+    other_stage.event(other_stage.contact(), order_id="8201", order_name="#1001")
     assert found(assistant, "8201") == found(assistant, "1001") == []
 
 

@@ -123,8 +123,8 @@ class Side:
     def own(self, name: str) -> dict[str, Any]:
         """Return a call's arguments with an object of this Space for each argument that needs one."""
         row, required = MATRIX[name], BY_NAME[name].required
-        named = {key: self.things[kind][0] for key, kind in row.names.items() if key in required}
-        return {**row.views[0], **named}
+        names = {key: self.things[kind][0] for key, kind in row.names.items() if key in required}
+        return {**row.views[0], **names}
 
     def result(self, name: str, **arguments: Any) -> Any:
         return self.assistant.result(name, {**self.own(name), **arguments})
@@ -167,10 +167,10 @@ def only_reads(request: pytest.FixtureRequest) -> bool:
 def test_every_tool_has_its_row_and_every_name_is_tried() -> None:
     assert set(MATRIX) == {tool.name for tool in TOOLS}
     for name, row in MATRIX.items():
-        named = NAMING & BY_NAME[name].arguments.keys()
+        names = NAMING & BY_NAME[name].arguments.keys()
         if name == "track_event":  # matched when it is processed, not now
-            named -= {"email"}
-        assert row.names.keys() == named, name
+            names -= {"email"}
+        assert row.names.keys() == names, name
 
 
 @pytest.mark.parametrize(("name", "argument"), PLACES)
@@ -212,13 +212,15 @@ def confirm_of(side: Side, name: str) -> str:
 def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name: str) -> None:
     """A tool's answer about one Space doesn't depend on twins of its rows in another Space."""
     mine = make_side()
-    other = make_side(twin_of=mine)
+    other_side = make_side(twin_of=mine)
     row = MATRIX[name]
     arguments = [{**mine.own(name), **view} for view in row.views]
-    told = [untimed(mine.assistant.result(name, each)) for each in arguments]
+    answers = [untimed(mine.assistant.result(name, call_arguments)) for call_arguments in arguments]
     for table in ("events", "touchpoints", "deliveries", "rejected"):
-        other.stage.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (other.stage.space_id,))
-    assert [untimed(mine.assistant.result(name, each)) for each in arguments] == told
+        other_side.stage.connection.execute(
+            f"DELETE FROM {table} WHERE space_id = %s", (other_side.stage.space_id,)
+        )
+    assert [untimed(mine.assistant.result(name, call_arguments)) for call_arguments in arguments] == answers
 
 
 def untimed(result: Any) -> Any:
@@ -230,14 +232,16 @@ def untimed(result: Any) -> Any:
 
 @pytest.mark.parametrize("name", [name for name in MATRIX if BY_NAME[name].writes])
 def test_writing_changes_nothing_elsewhere(mine: Side, other: Side, name: str) -> None:
-    before, own = other.stored(), mine.stored()
-    seen = {"confirm": confirm_of(mine, name)} if "confirm" in MATRIX[name].names else {}
-    shown = mine.stored()
-    assert {table for table in own if own[table] != shown[table]} <= {"mcp_tokens"}  # its last use
-    result = mine.result(name, **seen)
+    before, own_rows = other.stored(), mine.stored()
+    confirmation = {"confirm": confirm_of(mine, name)} if "confirm" in MATRIX[name].names else {}
+    rows_after = mine.stored()
+    assert {table for table in own_rows if own_rows[table] != rows_after[table]} <= {
+        "mcp_tokens"
+    }  # its last use
+    result = mine.result(name, **confirmation)
     assert not result.get("isError"), result
     assert other.stored() == before
-    assert mine.stored() != own
+    assert mine.stored() != own_rows
 
 
 @pytest.mark.parametrize("name", MATRIX)

@@ -23,8 +23,8 @@ def utc_times(answer: Any) -> list[tuple[str, dict[str, Any]]]:
         return [pair for item in answer for pair in utc_times(item)]
     if not isinstance(answer, dict):
         return []
-    own = [(name, answer) for name in answer if name.endswith("_utc")]
-    return own + [pair for value in answer.values() for pair in utc_times(value)]
+    own_times = [(name, answer) for name in answer if name.endswith("_utc")]
+    return own_times + [pair for value in answer.values() for pair in utc_times(value)]
 
 
 @pytest.mark.parametrize("zone", ZONES)

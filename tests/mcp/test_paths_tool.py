@@ -14,8 +14,8 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
 def come(stage: Stage, *sources: str) -> None:
     someone = stage.contact()
-    for at, source in enumerate(reversed(sources)):
-        stage.touchpoint(someone, source, occurred_at=NOON - at * timedelta(days=1))
+    for days_before, source in enumerate(reversed(sources)):
+        stage.touchpoint(someone, source, occurred_at=NOON - days_before * timedelta(days=1))
     stage.event(someone, amount=Decimal(10))
 
 
@@ -23,18 +23,18 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
     come(stage, "google_ads", "facebook_ads", "email")
     come(stage, "facebook_ads", "email")
     come(stage, "direct")
-    told = assistant.call("query_paths", period="2026-05", group_by="channel")
-    assert told["rows"] == [[["paid", "email"], 0, 2, 2, 20, 1.5], [["direct"], 0, 1, 1, 10, 0]]
-    assert told["totals"] == {"events": 3, "conversions": 3, "revenue": 30, "days_to_conversion": 1}
-    assert told["touches"]["rows"][2] == ["3", 1, 1, 10, 2]
-    assert told["period"] == MAY
+    answer = assistant.call("query_paths", period="2026-05", group_by="channel")
+    assert answer["rows"] == [[["paid", "email"], 0, 2, 2, 20, 1.5], [["direct"], 0, 1, 1, 10, 0]]
+    assert answer["totals"] == {"events": 3, "conversions": 3, "revenue": 30, "days_to_conversion": 1}
+    assert answer["touches"]["rows"][2] == ["3", 1, 1, 10, 2]
+    assert answer["period"] == MAY
 
 
 def test_it_answers_as_the_api_does(assistant: Assistant, api: Api, stage: Stage) -> None:
     come(stage, *["email", "sms"] * 6)
-    asked = {**MAY, "attribution_window": 7, "limit": 1}
-    told = assistant.call("query_paths", **asked)
-    assert told == api.get("/reports/paths", params=asked).json()
+    parameters = {**MAY, "attribution_window": 7, "limit": 1}
+    answer = assistant.call("query_paths", **parameters)
+    assert answer == api.get("/reports/paths", params=parameters).json()
 
 
 def test_what_is_wrong_is_told_in_words(assistant: Assistant) -> None:

@@ -22,8 +22,8 @@ def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None
     connection = HTTPConnection(assistant.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     with closing(connection):
         connection.request("POST", f"/mcp/{assistant.space_id}/public-api", body, headers)
-        told = json.loads(connection.getresponse().read())
-    assert told["result"]["structuredContent"]["id"] == assistant.space_id
+        reply = json.loads(connection.getresponse().read())
+    assert reply["result"]["structuredContent"]["id"] == assistant.space_id
 
 
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
@@ -60,10 +60,10 @@ def test_methods_there_are_not(assistant: Assistant) -> None:
 
 def test_versions_of_the_handshake(assistant: Assistant) -> None:
     for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
-        told = assistant.post(initialize(version)).json()["result"]
-        assert told["protocolVersion"] == version
-        assert told["serverInfo"] == {"name": "Headwater Conversion Tracking", "version": "2.3.0"}
-        assert told["capabilities"].keys() == {"tools", "resources", "prompts"}
+        result = assistant.post(initialize(version)).json()["result"]
+        assert result["protocolVersion"] == version
+        assert result["serverInfo"] == {"name": "Headwater Conversion Tracking", "version": "2.3.0"}
+        assert result["capabilities"].keys() == {"tools", "resources", "prompts"}
     unknown = assistant.post(initialize("1999-01-01")).json()["result"]
     assert unknown["protocolVersion"] == "2025-11-25"
     assert "mcp-session-id" not in assistant.post(initialize()).headers

@@ -13,10 +13,10 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     destination_id = stage.destination()
     event_id = stage.event(stage.contact())
     stage.forwarded(destination_id, event_id, error="no such pixel")
-    told = assistant.call("list_deliveries")
+    answer = assistant.call("list_deliveries")
     expected = api.get(f"/destinations/{destination_id}/deliveries").json()["data"]
-    assert told == {"rows": filled(expected), "next_cursor": None, "counts": {"failed": 1}}
-    assert told["rows"][0]["error"] == "no such pixel"
+    assert answer == {"rows": filled(expected), "next_cursor": None, "counts": {"failed": 1}}
+    assert answer["rows"][0]["error"] == "no such pixel"
 
 
 def test_deliveries_can_be_chosen(assistant: Assistant, stage: Stage) -> None:
@@ -35,8 +35,8 @@ def test_deliveries_can_be_chosen(assistant: Assistant, stage: Stage) -> None:
     assert chosen(status="skipped") == chosen(reason="no_consent") == [(second, events[0])]
     assert chosen(status="failed", event_id=events[2]) == [(first, events[2])]
     assert "The status must be one of" in assistant.refused("list_deliveries", status="x")
-    told = assistant.refused("list_deliveries", destination_id=999_999_999)
-    assert told.startswith("Destination not found.")
+    refusal = assistant.refused("list_deliveries", destination_id=999_999_999)
+    assert refusal.startswith("Destination not found.")
 
 
 def test_a_platform_in_a_time(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
@@ -46,9 +46,9 @@ def test_a_platform_in_a_time(assistant: Assistant, stage: Stage, connection: ps
     stage.forwarded(tiktok, event_id, created_at="2026-05-13 12:00Z")
     last = stage.forwarded(meta, event_id, created_at="2026-05-31 14:59Z", status="delivered")
     stage.forwarded(meta, stage.event(stage.contact()), created_at="2026-05-31 15:00Z")
-    told = assistant.call("list_deliveries", platform="meta", period="2026-05")
-    assert [row["id"] for row in told["rows"]] == [last]
-    assert told["counts"] == {"delivered": 1}
+    answer = assistant.call("list_deliveries", platform="meta", period="2026-05")
+    assert [row["id"] for row in answer["rows"]] == [last]
+    assert answer["counts"] == {"delivered": 1}
     assert assistant.call("list_deliveries", period="2026-05")["counts"] == {
         "delivered": 1, "failed": 1,
     }  # fmt: skip
@@ -68,13 +68,13 @@ def test_destinations_without_what_is_secret(assistant: Assistant, stage: Stage)
 def test_cursors_of_deliveries(assistant: Assistant, stage: Stage) -> None:
     destination_id = stage.destination()
     deliveries = [stage.forwarded(destination_id, stage.event(stage.contact())) for _ in range(5)]
-    found, cursor = [], None
+    ids, cursor = [], None
     while True:
         page = assistant.call("list_deliveries", per_page=2, cursor=cursor)
-        found += [row["id"] for row in page["rows"]]
+        ids += [row["id"] for row in page["rows"]]
         if not (cursor := page["next_cursor"]):
             break
-    assert found == deliveries[::-1]
+    assert ids == deliveries[::-1]
     first = assistant.call("list_deliveries", per_page=2)["next_cursor"]
     assert "cursor" in assistant.refused("list_deliveries", status="failed", cursor=first)
 
@@ -97,11 +97,11 @@ def test_rejected_events_without_what_they_hold(
         "receipt_id": "5", "kind": "event", "reason": "processing_error", "detail": "DataError",
         "received_at": "2026-05-13T12:00:00Z",
     }  # fmt: skip
-    found, cursor = [], None
+    ids, cursor = [], None
     while True:
         page = assistant.call("list_rejected_events", per_page=2, cursor=cursor)
         assert "canary" not in str(page)
-        found += [row["receipt_id"] for row in page["rows"]]
+        ids += [row["receipt_id"] for row in page["rows"]]
         if not (cursor := page["next_cursor"]):
             break
-    assert found == ["5", "4", "3", "2", "1"]
+    assert ids == ["5", "4", "3", "2", "1"]

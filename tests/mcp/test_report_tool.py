@@ -28,13 +28,13 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 @pytest.fixture
 def journeys(stage: Stage) -> Stage:
     stage.label_event("custom_event_1", "Demo booked")
-    someone, other = stage.contact(country="DE"), stage.contact()
+    someone, other_id = stage.contact(country="DE"), stage.contact()
     stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2),
                      campaign_id="c1", campaign_name="Spring")  # fmt: skip
     stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
     stage.event(someone, amount=Decimal(100))
     stage.event(someone, event_name="custom_event_1")
-    stage.event(other, amount=Decimal("20.5"))
+    stage.event(other_id, amount=Decimal("20.5"))
     plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 1})
     return stage
 
@@ -97,22 +97,22 @@ def test_what_people_call_things_is_beside_what_they_are(assistant: Assistant) -
 
 @pytest.mark.usefixtures("journeys")
 def test_times_are_in_order(assistant: Assistant) -> None:
-    told = assistant.call("query_report", period="2026-05-12 to 2026-05-14", measures=["events"],
+    answer = assistant.call("query_report", period="2026-05-12 to 2026-05-14", measures=["events"],
                           group_by=["day"])  # fmt: skip
-    days = [row[0] for row in told["rows"]]
+    days = [row[0] for row in answer["rows"]]
     assert days == sorted(days)
-    assert ["2026-05-13", 3] in told["rows"]
+    assert ["2026-05-13", 3] in answer["rows"]
     weeks = assistant.call("query_report", **MAY, measures=["events"], group_by=["week"])
     assert ["2026-05-11", "2026-W20", 3] in weeks["rows"]
 
 
 @pytest.mark.usefixtures("journeys")
 def test_totals_only(assistant: Assistant) -> None:
-    for asked in ({"group_by": []}, {"measures": ["revenue", "contacts", "average_order_value"]}):
-        told = assistant.call("query_report", **MAY, **asked)
-        assert told["rows"] == []
-    assert told["totals"] == {"revenue": 120.5, "contacts": 2, "average_order_value": 60.25}
-    assert told["unattributed"] is None
+    for arguments in ({"group_by": []}, {"measures": ["revenue", "contacts", "average_order_value"]}):
+        answer = assistant.call("query_report", **MAY, **arguments)
+        assert answer["rows"] == []
+    assert answer["totals"] == {"revenue": 120.5, "contacts": 2, "average_order_value": 60.25}
+    assert answer["unattributed"] is None
 
 
 def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
@@ -120,17 +120,17 @@ def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
     before = NOON - timedelta(days=31)
     journeys.touchpoint(someone, "email", occurred_at=before)
     journeys.event(someone, amount=40, event_time=before)
-    told = assistant.call("query_report", **MAY, measures=["credited_revenue"],
+    answer = assistant.call("query_report", **MAY, measures=["credited_revenue"],
                           attribution_model="linear", compare="previous_period",
                           order_by="source")  # fmt: skip
-    assert told["columns"] == [
+    assert answer["columns"] == [
         "source", "credited_revenue", "credited_revenue_before", "credited_revenue_change",
     ]  # fmt: skip
-    assert told["rows"] == [["email", 50, 40, 0.25], ["google_ads", 50, 0, None]]
-    assert told["totals"] == {
+    assert answer["rows"] == [["email", 50, 40, 0.25], ["google_ads", 50, 0, None]]
+    assert answer["totals"] == {
         "credited_revenue": 100, "credited_revenue_before": 40, "credited_revenue_change": 1.5,
     }  # fmt: skip
-    assert told["compared_period"] == {
+    assert answer["compared_period"] == {
         "start_date": "2026-04-01 00:00:00", "end_date": "2026-04-30 23:59:59",
     }  # fmt: skip
 
@@ -138,8 +138,8 @@ def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
 @pytest.mark.usefixtures("journeys")
 def test_filters_and_limits(assistant: Assistant) -> None:
     linear = {**MAY, "attribution_model": "linear", "measures": ["credited_revenue"]}
-    some = assistant.call("query_report", **linear, sources=["email"])
-    assert (some["rows"], some["unattributed"]) == ([["email", 50]], None)
+    email_report = assistant.call("query_report", **linear, sources=["email"])
+    assert (email_report["rows"], email_report["unattributed"]) == ([["email", 50]], None)
     spring = assistant.call("query_report", **linear, campaign="sPRING")
     assert spring["rows"] == [["google_ads", 50]]
     first = assistant.call("query_report", **linear, limit=1)
@@ -197,23 +197,25 @@ QUESTIONS = st.fixed_dictionaries({
 )
 @given(asked=QUESTIONS)
 def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[str, Any]) -> None:
-    told = assistant.call("query_report", **MAY, **asked)
-    assert all(len(row) == len(told["columns"]) for row in told["rows"])
-    figures = [name for name in told["columns"] if name in told["totals"]]
-    assert list(told["totals"]) == figures
+    answer = assistant.call("query_report", **MAY, **asked)
+    assert all(len(row) == len(answer["columns"]) for row in answer["rows"])
+    figures = [name for name in answer["columns"] if name in answer["totals"]]
+    assert list(answer["totals"]) == figures
 
 
 @pytest.mark.usefixtures("journeys")
 def test_credit_adds_up_to_the_lists_of_the_api(assistant: Assistant, api: Api) -> None:
     for model in MODELS:
-        told = assistant.call("query_report", **RANGE, attribution_model=model, measures=["credited_revenue"])
-        listed: dict[str, float] = defaultdict(float)
-        for at in range(0, len(LISTED_SOURCES), 15):
-            asked = {"attribution_model": model, "attribution_window": 30}
-            some, fields = list(LISTED_SOURCES[at : at + 15]), ["amount", "source"]
-            for row in api.rows(**asked, **{"sources[]": some, "fields[]": fields}):
-                listed[row["source"]] += row["amount"] or 0
-        assert dict(told["rows"]) == pytest.approx(listed)
+        answer = assistant.call(
+            "query_report", **RANGE, attribution_model=model, measures=["credited_revenue"]
+        )
+        list_sums: dict[str, float] = defaultdict(float)
+        for start in range(0, len(LISTED_SOURCES), 15):
+            parameters = {"attribution_model": model, "attribution_window": 30}
+            sources, fields = list(LISTED_SOURCES[start : start + 15]), ["amount", "source"]
+            for row in api.rows(**parameters, **{"sources[]": sources, "fields[]": fields}):
+                list_sums[row["source"]] += row["amount"] or 0
+        assert dict(answer["rows"]) == pytest.approx(list_sums)
 
 
 def test_the_defaults_it_describes_are_true() -> None:
@@ -227,12 +229,12 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     shop, who = pipeline.Stage(stage.connection, stage.space_id), {"email": "ada@example.com"}
     shop.run(pipeline.touch(**who, occurred_at=pipeline.T0 - pipeline.DAY),
              pipeline.event(**who, amount="100"))  # fmt: skip
-    asked = {"period": "2025-10", "measures": ["credited_revenue"]}
-    snapshot = assistant.call("query_report", **asked)["snapshot"]
+    arguments = {"period": "2025-10", "measures": ["credited_revenue"]}
+    snapshot = assistant.call("query_report", **arguments)["snapshot"]
     shop.run(pipeline.event(**who, amount="20"))
-    changes = assistant.call("query_report", **asked, changes_since=snapshot)["changes"]
+    changes = assistant.call("query_report", **arguments, changes_since=snapshot)["changes"]
     assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
-    refused = assistant.refused("query_report", **asked, changes_since="nonsense")
+    refused = assistant.refused("query_report", **arguments, changes_since="nonsense")
     assert "changes_since" in refused
 
 

@@ -27,41 +27,41 @@ TODAY = date(2026, 3, 18)  # a Wednesday
 def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None:
     stage.label_event("custom_event_3", "Demo booked")
     stage.label_field("profile_field_1", "Plan")
-    told = assistant.call("get_space")
-    assert told == {
+    space = assistant.call("get_space")
+    assert space == {
         "id": stage.space_id, "name": "Test", "timezone": "UTC", "currency": "USD",
         "company_identity_mode": "auto", "half_life_days": 7,
         "event_labels": {"custom_event_3": "Demo booked"},
-        "field_labels": {"profile_field_1": "Plan"}, "may_write": True, "today": told["today"],
+        "field_labels": {"profile_field_1": "Plan"}, "may_write": True, "today": space["today"],
         "first_event": None, "last_event": None, "event_counts": {},
-        "not_known": told["not_known"],
+        "not_known": space["not_known"],
     }  # fmt: skip
-    assert [each for each in told["not_known"] if "No ad spend" in each] == told["not_known"]
-    assert abs(date.fromisoformat(told["today"]) - datetime.now(UTC).date()) <= timedelta(days=1)
-    assert viewer.call("get_space") == {**told, "may_write": False}
-    assert json.loads(read(assistant, "trk://space")) == told
+    assert [note for note in space["not_known"] if "No ad spend" in note] == space["not_known"]
+    assert abs(date.fromisoformat(space["today"]) - datetime.now(UTC).date()) <= timedelta(days=1)
+    assert viewer.call("get_space") == {**space, "may_write": False}
+    assert json.loads(read(assistant, "trk://space")) == space
 
 
 def test_what_is_in_the_space(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     zone = "Pacific/Kiritimati"  # 14 hours ahead
     connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
-    known, unknown = stage.contact(country="DE"), stage.contact()
+    known_id, unknown = stage.contact(country="DE"), stage.contact()
     for name, days in (("purchase", 0), ("purchase", 9), ("sign_up", 5)):
         stage.event(unknown, event_name=name, event_time=NOON - timedelta(days=days))
-    stage.contact(merged_into=known)
-    told = assistant.call("get_space")
-    assert told["first_event"] == "2026-05-05T02:00:00+14:00"
-    assert told["last_event"] == "2026-05-14T02:00:00+14:00"
-    assert list(told["event_counts"].items()) == [("purchase", 2), ("sign_up", 1)]
-    assert "The country is known for 50 % of 2 contacts" in told["not_known"][1]
+    stage.contact(merged_into=known_id)
+    space = assistant.call("get_space")
+    assert space["first_event"] == "2026-05-05T02:00:00+14:00"
+    assert space["last_event"] == "2026-05-14T02:00:00+14:00"
+    assert list(space["event_counts"].items()) == [("purchase", 2), ("sign_up", 1)]
+    assert "The country is known for 50 % of 2 contacts" in space["not_known"][1]
 
 
 def test_custom_events_have_names(assistant: Assistant, stage: Stage) -> None:
     stage.label_event("custom_event_10", "Ten")
     stage.label_event("custom_event_2", "Two")
-    told = assistant.call("list_custom_events")
-    assert told["unnamed"] == 48
-    assert told["custom_events"] == [
+    answer = assistant.call("list_custom_events")
+    assert answer["unnamed"] == 48
+    assert answer["custom_events"] == [
         {"name": "custom_event_2", "label": "Two"}, {"name": "custom_event_10", "label": "Ten"},
     ]  # fmt: skip
 
@@ -70,15 +70,15 @@ def test_dates_are_on_the_clock_of_the_space(assistant: Assistant, connection: p
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
         connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, assistant.space_id))
         before = datetime.now(UTC).astimezone(ZoneInfo(zone)).date()
-        told = assistant.call("resolve_date_range", words="yesterday")
+        dates = assistant.call("resolve_date_range", words="yesterday")
         if datetime.now(UTC).astimezone(ZoneInfo(zone)).date() == before:
-            assert told["today"] == before.isoformat()
-        yesterday = date.fromisoformat(told["today"]) - timedelta(days=1)
-        assert told["start_date"] == f"{yesterday} 00:00:00"
-        assert told["end_date"] == f"{yesterday} 23:59:59"
-        assert told["previous_period"]["end_date"] == f"{yesterday - timedelta(1)} 23:59:59"
-        assert (told["days"], told["timezone"]) == (1, zone)
-        assert told["note"] == f"Today, {told['today']}, is left out."
+            assert dates["today"] == before.isoformat()
+        yesterday = date.fromisoformat(dates["today"]) - timedelta(days=1)
+        assert dates["start_date"] == f"{yesterday} 00:00:00"
+        assert dates["end_date"] == f"{yesterday} 23:59:59"
+        assert dates["previous_period"]["end_date"] == f"{yesterday - timedelta(1)} 23:59:59"
+        assert (dates["days"], dates["timezone"]) == (1, zone)
+        assert dates["note"] == f"Today, {dates['today']}, is left out."
     this_year = assistant.call("resolve_date_range", words="this year")
     assert "is included and not over yet" in this_year["note"]
     assert "there are: today" in assistant.refused("resolve_date_range", words="0001")
@@ -103,8 +103,8 @@ def test_dates_are_on_the_clock_of_the_space(assistant: Assistant, connection: p
     ],
 )  # fmt: skip
 def test_words_for_time(words: str, first: str, last: str) -> None:
-    read = read_dates(words, TODAY)
-    assert (read.first.isoformat(), read.last.isoformat()) == (first, last)
+    span = read_dates(words, TODAY)
+    assert (span.first.isoformat(), span.last.isoformat()) == (first, last)
 
 
 @pytest.mark.parametrize(
@@ -127,22 +127,22 @@ def test_stretches_meet(today: date, count: int, unit: str) -> None:
     """The last few units end today, or just before the current unit; the previous period has the same number
     of units.
     """
-    read = read_dates(f"last {count} {unit}s", today)
+    span = read_dates(f"last {count} {unit}s", today)
     running = read_dates("today" if unit == "day" else f"this {unit}", today)
     assert running.last == today
     if unit == "day":
-        assert (read.last, read.days) == (today, count)
+        assert (span.last, span.days) == (today, count)
     else:
-        assert read.last + timedelta(days=1) == running.first
-    one = running if unit == "day" else read_dates(f"last {unit}", today)
-    assert one.last == read.last
-    assert one.first >= read.first
-    before = read.before
-    assert before == DateSpan(before.first, read.first - timedelta(days=1))
+        assert span.last + timedelta(days=1) == running.first
+    unit_span = running if unit == "day" else read_dates(f"last {unit}", today)
+    assert unit_span.last == span.last
+    assert unit_span.first >= span.first
+    before = span.before
+    assert before == DateSpan(before.first, span.first - timedelta(days=1))
     if unit in ("month", "quarter", "year"):
-        assert (before.first.day, months(before)) == (1, months(read))
-    elif (read.first.day, read.last.day) not in {(1, 30), (1, 31), (1, 28), (1, 29)}:
-        assert before.days == read.days
+        assert (before.first.day, months(before)) == (1, months(span))
+    elif (span.first.day, span.last.day) not in {(1, 30), (1, 31), (1, 28), (1, 29)}:
+        assert before.days == span.days
 
 
 def months(span: DateSpan) -> int:
@@ -174,20 +174,20 @@ def read(assistant: Assistant, uri: str) -> str:
 def test_resources_are_these(assistant: Assistant, viewer: Assistant, stage: Stage) -> None:
     stage.label_event("custom_event_1", "Demo")
     stage.label_field("profile_field_16", "Seats")
-    listed = assistant.ask("resources/list")["resources"]
-    assert [each["uri"] for each in listed] == [
+    resources = assistant.ask("resources/list")["resources"]
+    assert [resource["uri"] for resource in resources] == [
         "trk://space", "trk://attribution-models", "trk://sources", "trk://event-names",
         "trk://profile-fields",
     ]  # fmt: skip
-    assert all(each["description"] and each["title"] for each in listed)
+    assert all(resource["description"] and resource["title"] for resource in resources)
     assert assistant.ask("resources/templates/list")["resourceTemplates"] == []
-    told = {uri: json.loads(read(viewer, uri)) for uri in RESOURCES}
-    assert {each["name"] for each in told["trk://attribution-models"]["models"]} == set(MODELS)
-    assert [each["name"] for each in told["trk://sources"]["sources"]] == list(SOURCES)
-    names = {each["name"]: each["label"] for each in told["trk://event-names"]["event_names"]}
+    contents = {uri: json.loads(read(viewer, uri)) for uri in RESOURCES}
+    assert {model["name"] for model in contents["trk://attribution-models"]["models"]} == set(MODELS)
+    assert [source["name"] for source in contents["trk://sources"]["sources"]] == list(SOURCES)
+    names = {event["name"]: event["label"] for event in contents["trk://event-names"]["event_names"]}
     assert list(names) == list(EVENT_NAMES)
     assert names["custom_event_1"] == "Demo"
-    fields = {each["name"]: each for each in told["trk://profile-fields"]["profile_fields"]}
+    fields = {field["name"]: field for field in contents["trk://profile-fields"]["profile_fields"]}
     assert len(fields) == 30
     assert fields["profile_field_16"] == {
         "name": "profile_field_16", "type": "number", "label": "Seats",
@@ -202,15 +202,15 @@ def test_a_resource_there_is_not(assistant: Assistant) -> None:
 
 
 def test_prompts_are_these(assistant: Assistant) -> None:
-    listed = {each["name"]: each for each in assistant.ask("prompts/list")["prompts"]}
-    assert listed.keys() == {"channel_review", "explain_conversion", "data_quality_check"}
-    for name, told in listed.items():
-        needed = {each["name"]: "17" for each in told["arguments"] if each["required"]}
+    prompts = {entry["name"]: entry for entry in assistant.ask("prompts/list")["prompts"]}
+    assert prompts.keys() == {"channel_review", "explain_conversion", "data_quality_check"}
+    for name, description in prompts.items():
+        needed = {argument["name"]: "17" for argument in description["arguments"] if argument["required"]}
         prompt = assistant.ask("prompts/get", {"name": name, "arguments": needed})
         (message,) = prompt["messages"]
         assert message["role"] == "user"
         assert "$" not in message["content"]["text"]
-        all_given = {each["name"]: "$period ${x} 17" for each in told["arguments"]}
+        all_given = {argument["name"]: "$period ${x} 17" for argument in description["arguments"]}
         text = assistant.ask("prompts/get", {"name": name, "arguments": all_given})
         assert "$period ${x} 17" in text["messages"][0]["content"]["text"]
 

@@ -19,19 +19,19 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     currency = assistant.call("get_space")["currency"]
     spent = {"date": f"{BEFORE}", "platform": "tiktok", "amount": 40, "currency": currency}
     assistant.call("put_spend", spend=[spent])
-    told = assistant.call("query_spend", period="last month")
-    assert told["totals"]["roas"] == 2.5
-    told = assistant.call("query_spend", cohorts=1)
-    (cohort,) = told["cohorts"]
+    result = assistant.call("query_spend", period="last month")
+    assert result["totals"]["roas"] == 2.5
+    result = assistant.call("query_spend", cohorts=1)
+    (cohort,) = result["cohorts"]
     assert (cohort["key"], cohort["payback"], cohort["payback_month"]) == (
         "tiktok_ads", "reached", 0,
     )  # fmt: skip
     answer = api.get("/reports/cohorts", params={"limit": 5})
-    assert told == answer.json()
-    told = assistant.call("query_spend", platform="TikTok", period="last month")
+    assert result == answer.json()
+    result = assistant.call("query_spend", platform="TikTok", period="last month")
     answer = api.get("/reports/platform-comparison", params={"platform": "tiktok", "period": "last month"})
-    assert {**told, "snapshot": ""} == {**answer.json(), "snapshot": ""}
-    assert told["credited"] == {"conversions": 1, "revenue": 100}
+    assert {**result, "snapshot": ""} == {**answer.json(), "snapshot": ""}
+    assert result["credited"] == {"conversions": 1, "revenue": 100}
 
 
 def test_what_a_platform_comparison_does_not_know_is_refused(assistant: Assistant) -> None:

@@ -45,29 +45,29 @@ WRONG = {"integer": ["x", 1.5, True, [], {}, -1], "array": [5, {}, [{}], [[]]],
 
 def test_it_works(assistant: Assistant) -> None:
     """The list is exactly this one; no tool creates or reads exports."""
-    listed = assistant.ask("tools/list")["tools"]
-    assert sorted(tool["name"] for tool in listed) == sorted(NAMES)
+    tools = assistant.ask("tools/list")["tools"]
+    assert sorted(tool["name"] for tool in tools) == sorted(NAMES)
     assert "nextCursor" not in assistant.ask("tools/list")
     assert VERSION == "2.3.0"
 
 
 def test_they_describe_themselves(assistant: Assistant) -> None:
-    listed = assistant.ask("tools/list")["tools"]
-    assert len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode()) <= MOST_BYTES
-    for told in listed:
-        for schema in (told["inputSchema"], told.get("outputSchema", {"type": "object"})):
+    tools = assistant.ask("tools/list")["tools"]
+    assert len(json.dumps(tools, separators=(",", ":"), ensure_ascii=False).encode()) <= MOST_BYTES
+    for tool in tools:
+        for schema in (tool["inputSchema"], tool.get("outputSchema", {"type": "object"})):
             meta.validate(schema)
             assert schema["type"] == "object"
             assert "$ref" not in json.dumps(schema)
-        assert 20 <= len(told["description"]) <= 700
-        assert told["title"]
-        hints = told["annotations"]
-        writes = told["name"] in WRITING
+        assert 20 <= len(tool["description"]) <= 700
+        assert tool["title"]
+        hints = tool["annotations"]
+        writes = tool["name"] in WRITING
         assert hints["readOnlyHint"] is not writes
         assert ("destructiveHint" in hints) is ("idempotentHint" in hints) is writes
         assert hints["openWorldHint"] is False
         if writes:
-            adds = told["name"] in ("track_event", "create_contact")
+            adds = tool["name"] in ("track_event", "create_contact")
             assert hints["destructiveHint"] is not adds
             assert hints["idempotentHint"] is not adds
 
@@ -76,19 +76,19 @@ def test_long_lists_stand_once(assistant: Assistant) -> None:
     """The most common values are in the descriptions of arguments, all values are in a resource, and a
     refusal names both the common values and similar ones.
     """
-    listed = json.dumps(assistant.ask("tools/list"))
+    tools_text = json.dumps(assistant.ask("tools/list"))
     for rare in ("webinar_registration", "quora_organic", "trustpilot"):
-        assert rare not in listed
+        assert rare not in tools_text
     for words in LONG_LISTS.values():
         usual, _, uri = words.rpartition(", …: ")
         text = assistant.ask("resources/read", {"uri": uri})["contents"][0]["text"]
         assert all(f'"{name}"' in text for name in usual.split(", "))
-    asked = {"event_names": ["purchas"], "sources": ["gogle_ads"]}
-    told = assistant.refused("query_report", **asked)
-    assert "did you mean purchase?" in told
-    assert "webinar_registration, or custom_event_1 to custom_event_50" in told
-    assert "did you mean google_ads?" in told
-    assert "trustpilot" in told
+    arguments = {"event_names": ["purchas"], "sources": ["gogle_ads"]}
+    message = assistant.refused("query_report", **arguments)
+    assert "did you mean purchase?" in message
+    assert "webinar_registration, or custom_event_1 to custom_event_50" in message
+    assert "did you mean google_ads?" in message
+    assert "trustpilot" in message
 
 
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name not in WRITING])
@@ -99,10 +99,10 @@ def test_reading_tools_describe_every_argument(tool: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unknown_arguments_are_refused_by_name(assistant: Assistant, name: str) -> None:
-    told = assistant.refused(name, nonsense=1)
-    assert "There is no argument nonsense; there are:" in told
+    text = assistant.refused(name, nonsense=1)
+    assert "There is no argument nonsense; there are:" in text
     for required in BY_NAME[name].required:
-        assert f"The {required} is required." in told
+        assert f"The {required} is required." in text
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,9 +113,9 @@ def test_wrong_types_are_refused_by_name(assistant: Assistant, name: str) -> Non
         for value in WRONG.get(kind if isinstance(kind, str) else "", ()):
             if value is True and schema.get("enum") == [0, 1]:
                 continue  # True means 1
-            told = assistant.refused(name, **{**like(tool), argument: value})
-            assert argument in told, (argument, value, told)
-            assert len(told) < 2000
+            text = assistant.refused(name, **{**like(tool), argument: value})
+            assert argument in text, (argument, value, text)
+            assert len(text) < 2000
 
 
 def like(tool: Any) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def refusal(assistant: Assistant, name: str) -> str:
 
 
 def test_a_viewer_sees_and_calls_no_tool_that_writes(viewer: Assistant) -> None:
-    listed = [tool["name"] for tool in viewer.ask("tools/list")["tools"]]
-    assert sorted(listed) == sorted(READING)
+    names = [tool["name"] for tool in viewer.ask("tools/list")["tools"]]
+    assert sorted(names) == sorted(READING)
     assert viewer.call("get_space")["may_write"] is False
     for name in WRITING:
         assert "may only read" in viewer.refused(name, **like(BY_NAME[name]))
@@ -162,8 +162,8 @@ def test_what_is_meant_is_plain(assistant: Assistant, stage: Stage) -> None:
     contact_id = stage.contact(email="ada@example.com")
     stage.identifier(contact_id, "email", "ada@example.com")
     stage.identifier(contact_id, "trk_token", "t1")
-    listed = assistant.call("list_contacts", email="ada@example.com", include_trk_tokens=True)
-    assert [row["trk_tokens"] for row in listed["rows"]] == [["t1"]]
+    answer = assistant.call("list_contacts", email="ada@example.com", include_trk_tokens=True)
+    assert [row["trk_tokens"] for row in answer["rows"]] == [["t1"]]
     report = assistant.call("query_report", measures="events", group_by="event")
     assert report["columns"] == ["event", "event_name", "events"]
 
@@ -211,8 +211,8 @@ def test_a_call_that_waits_too_long_says_what_to_do(
     event_id = stage.event(stage.contact())
     with psycopg.connect(database_url) as holding:
         holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
-        told = assistant.refused("update_event_amount", event_id=event_id, amount=1)
-        assert re.fullmatch("Headwater can't answer right now.*", told)
+        text = assistant.refused("update_event_amount", event_id=event_id, amount=1)
+        assert re.fullmatch("Headwater can't answer right now.*", text)
 
 
 ARGUMENTS = st.dictionaries(
@@ -236,17 +236,17 @@ def test_any_arguments_get_an_answer_or_words(
     assistant: Assistant, name: str, arguments: dict[str, Any]
 ) -> None:
     tool = BY_NAME[name]
-    known = {key: value for key, value in arguments.items() if key in tool.arguments}
+    known_arguments = {key: value for key, value in arguments.items() if key in tool.arguments}
     response = assistant.post(
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-         "params": {"name": name, "arguments": {**like(tool), **known}}}
+         "params": {"name": name, "arguments": {**like(tool), **known_arguments}}}
     )  # fmt: skip
     if response.status_code == 400:  # text that can't be stored
         return
     result = response.json()["result"]
     if result.get("isError"):
-        told = result["content"][0]["text"]
-        assert "inside Headwater" not in told
-        assert "cannot answer" not in told
+        text = result["content"][0]["text"]
+        assert "inside Headwater" not in text
+        assert "cannot answer" not in text
     else:
         Draft202012Validator(tool.answer_schema).validate(result["structuredContent"])

@@ -95,16 +95,16 @@ def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None
 def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
     """Return the same if whole units go to sources first, and from each source to its touches."""
     of_sources: dict[str, list[Fraction]] = {}
-    for touch, part in credited:
-        of_sources.setdefault(touch.source, []).append(part)
+    for touch, fraction in credited:
+        of_sources.setdefault(touch.source, []).append(fraction)
 
     def share(units: int) -> list[int]:
-        given = whole_shares(units, [sum(parts, Fraction()) for parts in of_sources.values()])
-        each = {
+        source_units = whole_shares(units, [sum(parts, Fraction()) for parts in of_sources.values()])
+        touch_units = {
             source: iter(whole_shares(of_source, [Fraction(1, len(parts))] * len(parts)))
-            for (source, parts), of_source in zip(of_sources.items(), given, strict=True)
+            for (source, parts), of_source in zip(of_sources.items(), source_units, strict=True)
         }
-        return [next(each[touch.source]) for touch, _ in credited]
+        return [next(touch_units[touch.source]) for touch, _ in credited]
 
     return in_units(amount, len(credited), share)
 
@@ -117,17 +117,17 @@ def in_units(amount: Decimal | None, count: int, share: Callable[[int], list[int
     assert isinstance(exponent, int)
     unit = Decimal(1).scaleb(min(exponent, -2))
     sign = -1 if amount < 0 else 1
-    return [each * unit * sign for each in share(int(abs(amount) / unit))]
+    return [unit_count * unit * sign for unit_count in share(int(abs(amount) / unit))]
 
 
 def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
     """Return whole units split into the given shares, which add up to 1."""
-    exact = [units * part for part in parts]
-    given = [floor(share) for share in exact]
-    by_remainder = sorted(range(len(parts)), key=lambda at: (given[at] - exact[at], at))
-    for at in by_remainder[: units - sum(given)] if parts else []:
-        given[at] += 1
-    return given
+    exact = [units * fraction for fraction in parts]
+    counts = [floor(share) for share in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda at: (counts[at] - exact[at], at))
+    for index in by_remainder[: units - sum(counts)] if parts else []:
+        counts[index] += 1
+    return counts
 
 
 def list_path(event: Event, touches: list[Touch], *, days: int, by_company: bool) -> list[Touch]:
@@ -149,17 +149,17 @@ def credits_of(
     trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL,
 ) -> list[Credit]:  # fmt: skip
     """Return every credited row, in the order of the list."""
-    found: list[Credit] = []
+    rows: list[Credit] = []
     for event in events:
         path = list_path(event, touches, days=days, by_company=by_company)
         credited = weights(model, path, trained_model)
         if model in BY_SOURCE:
             amounts = shares_of_sources(event.amount, credited)
         else:
-            amounts = shares(event.amount, [part for _, part in credited])
-        found += [Credit(event, touch, amount) for (touch, _), amount in zip(credited, amounts, strict=True)]
+            amounts = shares(event.amount, [fraction for _, fraction in credited])
+        rows += [Credit(event, touch, amount) for (touch, _), amount in zip(credited, amounts, strict=True)]
     return sorted(
-        found,
+        rows,
         key=lambda row: (row.event.event_time, row.event.id, row.touch.occurred_at, row.touch.id),
         reverse=True,
     )

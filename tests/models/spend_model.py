@@ -21,8 +21,8 @@ def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
     mine = [row for row in rows if row[:3] == group]
 
     def account(row: Row) -> str:
-        others = [each[3] for each in mine if each[4] == row[4]]
-        return max(others) if row[4] and not row[3] else row[3]
+        accounts = [other_row[3] for other_row in mine if other_row[4] == row[4]]
+        return max(accounts) if row[4] and not row[3] else row[3]
 
     return [(*row[:3], account(row), *row[4:]) for row in mine]
 
@@ -31,13 +31,13 @@ def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:
     """Return the figure of a node: the largest of its own row, the sum of its countries, and the sum of its
     child nodes.
     """
-    here = [row for row in rows if ids(row) == path]
-    whole = max([row[8][figure] for row in here if not row[7]], default=0)
-    countries = {row[7] for row in here if row[7]}
-    by_country = sum(max(row[8][figure] for row in here if row[7] == country) for country in countries)
+    own_rows = [row for row in rows if ids(row) == path]
+    largest = max([row[8][figure] for row in own_rows if not row[7]], default=0)
+    countries = {row[7] for row in own_rows if row[7]}
+    by_country = sum(max(row[8][figure] for row in own_rows if row[7] == country) for country in countries)
     deeper = {ids(row)[: len(path) + 1] for row in rows if len(ids(row)) > len(path)}
-    below = sum(value(rows, each, figure) for each in deeper if each[: len(path)] == path)
-    return max(whole, by_country, below)
+    below = sum(value(rows, child, figure) for child in deeper if child[: len(path)] == path)
+    return max(largest, by_country, below)
 
 
 def pieces(rows: Sequence[Row]) -> list[Row]:
@@ -45,9 +45,9 @@ def pieces(rows: Sequence[Row]) -> list[Row]:
     otherwise the excess of a node over its child nodes. An empty part is listed only for a row's own node.
     """
     return [
-        piece
+        spend_row
         for group in sorted({row[:3] for row in rows})
-        for piece in _of_places(of_group(rows, group), group)
+        for spend_row in _of_places(of_group(rows, group), group)
     ]
 
 
@@ -55,19 +55,23 @@ def _of_places(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
     parts: list[Row] = []
     figures = range(len(rows[0][8]))
     for path in sorted({ids(row)[:depth] for row in rows for depth in range(len(ids(row)) + 1)}):
-        place = (*group, *path, *[""] * (4 - len(path)))
+        prefix = (*group, *path, *[""] * (4 - len(path)))
         under = [ids(row) for row in rows if ids(row)[: len(path)] == path != ids(row)]
-        below = {each[: len(path) + 1] for each in under}
-        finer = [tuple(value(rows, each, figure) for figure in figures) for each in below]
-        here = [row for row in rows if ids(row) == path and row[7]]
+        below = {descendant[: len(path) + 1] for descendant in under}
+        finer = [tuple(value(rows, child, figure) for figure in figures) for child in below]
+        country_rows = [row for row in rows if ids(row) == path and row[7]]
         if not below:
-            for country in sorted({row[7] for row in here}):
-                own = [row[8] for row in here if row[7] == country]
-                finer.append(tuple(max(each[figure] for each in own) for figure in figures))
-                parts.append((*place, country, finer[-1]))
-        rest = tuple(value(rows, path, f) - sum(each[f] for each in finer) for f in figures)
-        if any(rest) or not finer:
-            parts.append((*place, "", rest))
+            for country in sorted({row[7] for row in country_rows}):
+                country_figures = [row[8] for row in country_rows if row[7] == country]
+                finer.append(
+                    tuple(max(row_figures[figure] for row_figures in country_figures) for figure in figures)
+                )
+                parts.append((*prefix, country, finer[-1]))
+        excess = tuple(
+            value(rows, path, f) - sum(child_figures[f] for child_figures in finer) for f in figures
+        )
+        if any(excess) or not finer:
+            parts.append((*prefix, "", excess))
     return parts
 
 

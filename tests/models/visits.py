@@ -33,27 +33,27 @@ class Visit:
     @property
     def touching(self) -> list[PageView]:
         """Return the page views that make a touchpoint, as far as the visit alone decides."""
-        found, campaign = [], None
+        views, campaign = [], None
         for view in self.views:
             differs = view.campaign is not None and view.campaign != campaign
             if view.source is not None and (view is self.views[0] or differs):
-                found.append(view)
+                views.append(view)
             campaign = view.campaign or campaign
-        return found
+        return views
 
 
 def visits_of(views: list[PageView]) -> list[Visit]:
     """Return the visits of these page views."""
-    found: list[Visit] = []
+    visits: list[Visit] = []
     ordered = sorted(views, key=lambda view: (view.contact, view.device, view.at, view.number))
     for _, of_one in groupby(ordered, key=lambda view: (view.contact, view.device)):
         visit = Visit()
         for view in of_one:
             if not visit.views or view.at - visit.views[-1].at >= HALF_HOUR:
                 visit = Visit()
-                found.append(visit)
+                visits.append(visit)
             visit.views.append(view)
-    return found
+    return visits
 
 
 def select_touches(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, str | None]:
@@ -64,7 +64,9 @@ def select_touches(visits: list[Visit], others: list[tuple[str, int]]) -> dict[i
     telling = others + [(view.contact, view.at) for view in touching if not view.is_direct]
 
     def follows(view: PageView) -> bool:
-        return any(contact == view.contact and 0 <= view.at - at <= HALF_HOUR for contact, at in telling)
+        return any(
+            contact == view.contact and 0 <= view.at - moment <= HALF_HOUR for contact, moment in telling
+        )
 
     return {
         view.number: view.source

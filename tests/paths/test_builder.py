@@ -71,9 +71,9 @@ def test_changes_all_over_a_large_day_are_taken_some_segments_at_a_time(
     stage.connection.execute("UPDATE events SET amount = 2 WHERE id = ANY(%s)", (events,))
     note_events(stage.connection, stage.space_id, events)
     new = event(stage, stage.contact())
-    for left in (6, 2, 0):
+    for remaining_changes in (6, 2, 0):
         assert build_next(stage.connection, stage.space_id)
-        assert changes(stage) == left
+        assert changes(stage) == remaining_changes
         assert checked(stage) == (10, 0, 0)
     after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert after == [*before[:-1], [*before[-1], new]]
@@ -85,8 +85,8 @@ def test_a_check_ignores_what_changes_meanwhile(stage: Stage, database_url: str)
     build_all(stage)
     days = check_space(stage.connection, stage.space_id)
     assert next(days).day == (NOON - timedelta(days=1)).date()
-    with connect(database_url) as other:
-        other.execute("UPDATE events SET amount = 7 WHERE id = %s", (latest,))
+    with connect(database_url) as other_connection:
+        other_connection.execute("UPDATE events SET amount = 7 WHERE id = %s", (latest,))
     assert [(day.day, day.events, day.wrong) for day in days] == [(NOON.date(), 1, 0)]
     assert checked(stage) == (2, 1, 0)
 
@@ -102,38 +102,38 @@ IDS = st.integers(1, 30)
 def test_whatever_is_chosen_all_changes_are_taken_in_the_end(
     noted: list[int], parts: list[list[int]], most_changes: int, most_parts: int
 ) -> None:
-    known: set[int] = set()
-    for part in parts:
-        part[:] = [number for number in part if number not in known]
-        known.update(part)
-    columns = {place: np.array(ids, dtype=np.int64) for place, ids in enumerate(parts)}
+    seen_numbers: set[int] = set()
+    for segment in parts:
+        segment[:] = [number for number in segment if number not in seen_numbers]
+        seen_numbers.update(segment)
+    columns = {index: np.array(ids, dtype=np.int64) for index, ids in enumerate(parts)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "MOST_CHANGES", most_changes)
         patch.setattr(builder, "MOST_PARTS", most_parts)
         while noted:
-            taken = select_changes(np.array(noted, dtype=np.int64), columns)
-            assert 0 < len(taken) <= most_parts
-            for part, ids in taken.items():
+            selection = select_changes(np.array(noted, dtype=np.int64), columns)
+            assert 0 < len(selection) <= most_parts
+            for segment, ids in selection.items():
                 assert set(ids.tolist()) <= set(noted)
-                if part == NEW:
-                    assert known.isdisjoint(ids.tolist())
+                if segment == NEW:
+                    assert seen_numbers.isdisjoint(ids.tolist())
                     assert len(ids) <= most_changes
                 else:
-                    assert set(ids.tolist()) == set(parts[part]) & set(noted)
-            gone = {number for ids in taken.values() for number in ids.tolist()}
-            assert gone
-            noted = [number for number in noted if number not in gone]
+                    assert set(ids.tolist()) == set(parts[segment]) & set(noted)
+            selected_numbers = {number for ids in selection.values() for number in ids.tolist()}
+            assert selected_numbers
+            noted = [number for number in noted if number not in selected_numbers]
 
 
 def test_an_event_that_went_leaves_its_segment(stage: Stage) -> None:
-    kept, gone = event(stage, stage.contact()), event(stage, stage.contact())
+    remaining_id, deleted_id = event(stage, stage.contact()), event(stage, stage.contact())
     build_all(stage)
-    note_events(stage.connection, stage.space_id, [gone])
-    stage.connection.execute("DELETE FROM events WHERE id = %s", (gone,))
+    note_events(stage.connection, stage.space_id, [deleted_id])
+    stage.connection.execute("DELETE FROM events WHERE id = %s", (deleted_id,))
     assert checked(stage) == (1, 0, 0)
     build_all(stage)
     (segment,) = segments(stage)
-    assert segment.paths[Column.EVENT_IDS].tolist() == [kept]
+    assert segment.paths[Column.EVENT_IDS].tolist() == [remaining_id]
     assert checked(stage) == (1, 0, 0)
 
 
@@ -146,8 +146,8 @@ def test_a_change_that_was_not_noted_is_told_by_the_check(stage: Stage) -> None:
 
 def test_a_change_during_the_building_is_not_lost(database_url: str, stage: Stage) -> None:
     event_id = event(stage, stage.contact())
-    with connect(database_url) as other, other.transaction():
-        note_events(other, stage.space_id, [event_id])
+    with connect(database_url) as other_connection, other_connection.transaction():
+        note_events(other_connection, stage.space_id, [event_id])
         build_all(stage)
     assert changes(stage) == 1
 
@@ -220,13 +220,13 @@ def posted(stage: Stage) -> list[list[str]]:
 
 def test_two_workers_never_write_a_day_from_two_moments(database_url: str, stage: Stage) -> None:
     event(stage, stage.contact())
-    with connect(database_url) as other, other.transaction():
-        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    with connect(database_url) as other_connection, other_connection.transaction():
+        other_connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         # This takes the snapshot of the Space on its node of a cluster.
-        other.execute("SELECT FROM pending_paths WHERE space_id = %s", (stage.space_id,))
+        other_connection.execute("SELECT FROM pending_paths WHERE space_id = %s", (stage.space_id,))
         build_all(stage)
-        with pytest.raises(psycopg.errors.SerializationFailure), other.transaction():
-            other.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
+        with pytest.raises(psycopg.errors.SerializationFailure), other_connection.transaction():
+            other_connection.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
     assert checked(stage) == (1, 0, 0)
 
 
@@ -241,14 +241,14 @@ def test_forgetting_notes_every_event(stage: Stage) -> None:
 
 def test_a_path_that_ends_past_the_widest_start_is_kept(stage: Stage) -> None:
     """Starts fit one byte here, but the end of the last path does not."""
-    gone, many, few = stage.contact(), stage.contact(), stage.contact()
+    leaving_contact, many, few = stage.contact(), stage.contact(), stage.contact()
     for number in range(255):
         stage.touchpoint(many, "email", occurred_at=NOON - HOUR - timedelta(seconds=number))
     for number in range(5):
         stage.touchpoint(few, "direct", occurred_at=NOON - HOUR - timedelta(seconds=number))
     for contact_id in (many, few):
         event(stage, contact_id)
-    leaving = event(stage, gone)
+    leaving = event(stage, leaving_contact)
     build_all(stage)
     note_events(stage.connection, stage.space_id, [leaving])
     stage.connection.execute("DELETE FROM events WHERE id = %s", (leaving,))

@@ -32,32 +32,32 @@ def find_seconds(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The reads of the application, which runs in this process: postings and changes."""
-    noted: list[str] = []
+    reads: list[str] = []
     execute = Statement.execute
 
     async def noting(self: Statement, connection: Any, values: Any) -> Any:
         if b"AS changed (id)" in self.text:
-            noted.append("changed")
+            reads.append("changed")
         return await execute(self, connection, values)
 
     unpacked = cached_credit.read_all_postings
 
     def reading(postings: Any, *rule: Any) -> Any:
-        noted.extend("postings" for _ in postings)
+        reads.extend("postings" for _ in postings)
         return unpacked(postings, *rule)
 
     monkeypatch.setattr(Statement, "execute", noting)
     monkeypatch.setattr("headwater.attribution.paths.credit_scan.read_all_postings", reading)
-    return noted
+    return reads
 
 
 def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
     """A list is read once, and after that only its changes."""
     events: list[int] = []
     for day in range(3):
-        contact_id, at = stage.contact(), NOON - timedelta(days=day)
-        stage.touchpoint(contact_id, "email", occurred_at=at - timedelta(hours=2))
-        events.append(stage.event(contact_id, event_time=at))
+        contact_id, event_time = stage.contact(), NOON - timedelta(days=day)
+        stage.touchpoint(contact_id, "email", occurred_at=event_time - timedelta(hours=2))
+        events.append(stage.event(contact_id, event_time=event_time))
     note_events(stage.connection, stage.space_id, events)
     while build_next(stage.connection, stage.space_id):
         pass
@@ -69,7 +69,7 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
 
     assert listed() == (events, [*3 * ["postings"], "changed"])
     assert listed() == (events, [])
-    stage.touchpoint(contact_id, "direct", occurred_at=at - timedelta(hours=1))
+    stage.touchpoint(contact_id, "direct", occurred_at=event_time - timedelta(hours=1))
     note_events(stage.connection, stage.space_id, events[2:])
     assert listed() == (events[:2], ["changed"])
     assert listed() == (events[:2], [])
@@ -83,20 +83,20 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
 
 
 def test_only_events_with_one_change_are_remembered() -> None:
-    seen = changes((10, 7), (11, 8), (11, 9))
-    known = CachedCredit().with_changes(seen, np.array([500, NO_CREDIT]))
-    assert find_seconds(known, seen) == {10: 500}
-    assert find_seconds(known, changes((11, 9))) == {}
-    assert find_seconds(known, changes((10, 7), (10, 6))) == {}
+    change_list = changes((10, 7), (11, 8), (11, 9))
+    cache = CachedCredit().with_changes(change_list, np.array([500, NO_CREDIT]))
+    assert find_seconds(cache, change_list) == {10: 500}
+    assert find_seconds(cache, changes((11, 9))) == {}
+    assert find_seconds(cache, changes((10, 7), (10, 6))) == {}
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached_credit, "MOST_CHANGES", 2)
     monkeypatch.setattr(cached_credit, "MOST_SEGMENTS", 2)
-    seen = changes((10, 7), (11, 9), (12, 8))
-    known = CachedCredit().with_changes(seen, np.array([500, 501, NO_CREDIT]))
-    assert find_seconds(known, seen) == {11: 501, 12: NO_CREDIT}
+    change_list = changes((10, 7), (11, 9), (12, 8))
+    cache = CachedCredit().with_changes(change_list, np.array([500, 501, NO_CREDIT]))
+    assert find_seconds(cache, change_list) == {11: 501, 12: NO_CREDIT}
     nothing = CreditedEvents.join([])
-    known = known.with_segments({1: nothing, 2: nothing}, [1, 2])
-    assert set(known.segments) == {1, 2}
-    assert set(known.with_segments({3: nothing}, [2, 3]).segments) == {2, 3}
+    cache = cache.with_segments({1: nothing, 2: nothing}, [1, 2])
+    assert set(cache.segments) == {1, 2}
+    assert set(cache.with_segments({3: nothing}, [2, 3]).segments) == {2, 3}

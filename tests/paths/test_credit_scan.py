@@ -22,15 +22,15 @@ OF_EMAIL = {"sources[]": "email", "attribution_model": "last_touch", "attributio
 @pytest.fixture
 def purchases(stage: Stage) -> list[int]:
     """A purchase a day, newest first; every third is credited to e-mail."""
-    found: list[int] = []
+    events: list[int] = []
     for day in range(DAYS):
-        contact_id, at = stage.contact(), NOON - timedelta(days=day)
-        stage.touchpoint(contact_id, "email", occurred_at=at - timedelta(hours=2))
+        contact_id, event_time = stage.contact(), NOON - timedelta(days=day)
+        stage.touchpoint(contact_id, "email", occurred_at=event_time - timedelta(hours=2))
         if day % 3:
-            stage.touchpoint(contact_id, "direct", occurred_at=at - timedelta(hours=1))
-        found.append(stage.event(contact_id, event_time=at))
-    note_events(stage.connection, stage.space_id, found)
-    return found
+            stage.touchpoint(contact_id, "direct", occurred_at=event_time - timedelta(hours=1))
+        events.append(stage.event(contact_id, event_time=event_time))
+    note_events(stage.connection, stage.space_id, events)
+    return events
 
 
 def build_all(stage: Stage, few: int = postings.FEW) -> None:
@@ -48,15 +48,15 @@ def ids(api: Api, **params: Any) -> list[int]:
 @pytest.fixture
 def walks(monkeypatch: pytest.MonkeyPatch) -> list[credit_scan.CreditScan]:
     """The scans of the application, which runs in this process."""
-    made: list[credit_scan.CreditScan] = []
+    scans: list[credit_scan.CreditScan] = []
     right = credit_scan.CreditScan.__init__
 
     def noting(self: credit_scan.CreditScan, *arguments: Any, **options: Any) -> None:
-        made.append(self)
+        scans.append(self)
         right(self, *arguments, **options)
 
     monkeypatch.setattr(credit_scan.CreditScan, "__init__", noting)
-    return made
+    return scans
 
 
 Walks = list[credit_scan.CreditScan]

@@ -106,9 +106,9 @@ def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
 def test_a_day_that_another_worker_builds_is_left_to_it(database_url: str, stage: Stage) -> None:
     for days in range(2):
         event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
-    with connect(database_url) as other, other.transaction():
-        taken = {"space_id": stage.space_id, "day": NOON.date()}
-        assert other.execute(builder.queries["take_day"], taken).fetchone() == (True,)
+    with connect(database_url) as other_connection, other_connection.transaction():
+        values = {"space_id": stage.space_id, "day": NOON.date()}
+        assert other_connection.execute(builder.queries["take_day"], values).fetchone() == (True,)
         assert build_next(stage.connection, stage.space_id)
         assert [segment.day for segment in segments(stage)] == [(NOON - 24 * HOUR).date()]
         assert not build_next(stage.connection, stage.space_id)
@@ -122,10 +122,10 @@ def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
     for days in range(2):
         event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
     build_day = builder._build_day
-    with connect(database_url) as other:
+    with connect(database_url) as other_connection:
 
         def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.BuildResult | None:
-            build_day(other, *day)
+            build_day(other_connection, *day)
             return build_day(connection, *day)
 
         monkeypatch.setattr(builder, "_build_day", build_after_another)

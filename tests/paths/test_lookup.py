@@ -37,5 +37,5 @@ def test_a_table_and_halving_find_the_same(known: set[int], wanted: list[int]) -
 @given(st.sets(st.integers(0, 300)), st.lists(st.integers(0, 255)))
 def test_numbers_are_found_among_values_of_one_octet(known: set[int], wanted: list[int]) -> None:
     values = np.repeat(np.array(wanted, dtype=np.uint8), 300)
-    found = are_among(numbers(sorted(known)), values)
-    assert found.tolist() == [value in known for value in values.tolist()]
+    flags = are_among(numbers(sorted(known)), values)
+    assert flags.tolist() == [value in known for value in values.tolist()]

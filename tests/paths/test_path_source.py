@@ -17,15 +17,20 @@ def test_it_works(database_url: str, connection: psycopg.Connection) -> None:
 
     async def fetch() -> list[PathSource]:
         async with (
-            await AsyncConnection.connect(database_url) as one,
-            await AsyncConnection.connect(database_url) as another,
+            await AsyncConnection.connect(database_url) as first_connection,
+            await AsyncConnection.connect(database_url) as second_connection,
         ):
-            wanted = ((one, 1), (one, 1), (another, 1), (one, 2))
-            return [await fetch_source(*each) for each in wanted]
+            pairs = (
+                (first_connection, 1),
+                (first_connection, 1),
+                (second_connection, 1),
+                (first_connection, 2),
+            )
+            return [await fetch_source(*pair) for pair in pairs]
 
-    first, again, elsewhere, of_another_space = asyncio.run(fetch())
+    first, second, elsewhere, of_another_space = asyncio.run(fetch())
     assert (first.database, first.space_id) == (number, 1)
-    assert first == again == elsewhere
+    assert first == second == elsewhere
     assert first._replace(space_id=2) == of_another_space
 
 
@@ -37,8 +42,8 @@ def test_of_another_database(database_url: str) -> None:
             return await fetch_source(connection, 1)
 
     async def fetch_both() -> tuple[PathSource, PathSource]:
-        known = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
-        return await fetch(str(known)), await fetch("postgres")
+        name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
+        return await fetch(str(name)), await fetch("postgres")
 
-    here, there = asyncio.run(fetch_both())
-    assert here.database != there.database
+    own_source, other_source = asyncio.run(fetch_both())
+    assert own_source.database != other_source.database

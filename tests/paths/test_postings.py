@@ -71,14 +71,14 @@ def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, i
 
 def credited_by(postings: Postings, model: str, window: int) -> Counter[tuple[int, int, int]]:
     """Return event, second of the day and source of all credit under a model in a window."""
-    found: Counter[tuple[int, int, int]] = Counter()
+    counts: Counter[tuple[int, int, int]] = Counter()
     begin = 0
     for source, end in zip(postings.sources, postings.ends, strict=True):
         ids, seconds, _ = read_postings(postings.data[begin:end], source, model, window)
-        found.update(zip(ids.tolist(), seconds.tolist(), [source] * len(ids), strict=True))
+        counts.update(zip(ids.tolist(), seconds.tolist(), [source] * len(ids), strict=True))
         begin = end
     assert begin == len(postings.data)
-    return found
+    return counts
 
 
 def test_it_works() -> None:
@@ -105,11 +105,11 @@ def test_every_model_and_window(persons: list[Person]) -> None:
             for event_id, (person, second) in events.items()
             for touch, _ in weights(model, list_path(person[0], second, window), TRAINED_MODEL)
         }
-        found = credited_by(postings, model, window)
+        credit_counts = credited_by(postings, model, window)
         if model == "linear_paid":  # uses the bit of linear, read only for paid sources
             paid = {SOURCE_IDS[name] for name in SOME_SOURCES if name.endswith("_ads")}
-            found = Counter({key: count for key, count in found.items() if key[2] in paid})
-        assert found == dict.fromkeys(right, 1), (model, window)
+            credit_counts = Counter({key: count for key, count in credit_counts.items() if key[2] in paid})
+        assert credit_counts == dict.fromkeys(right, 1), (model, window)
         for name in SOME_SOURCES:
             if model != "linear_paid" or name.endswith("_ads"):
                 of_source = {key[0] for key in right if key[2] == SOURCE_IDS[name]}

@@ -27,11 +27,11 @@ def drawn(dice: Random, contacts: int) -> list[Journey]:
     for contact_id in range(contacts):
         for _ in range(1 + (dice.random() < 0.25)):
             path: list[int] = []
-            at: Step = _next(dice, 0)
-            while isinstance(at, int):
-                path.append(at)
-                at = _next(dice, at)
-            journeys.append(Journey(contact_id, tuple(path), at == CONVERTED))
+            step: Step = _next(dice, 0)
+            while isinstance(step, int):
+                path.append(step)
+                step = _next(dice, step)
+            journeys.append(Journey(contact_id, tuple(path), step == CONVERTED))
     return journeys
 
 
@@ -41,38 +41,38 @@ def _next(dice: Random, at: int) -> Step:
 
 def markov_truth() -> dict[int, float]:
     """Return the true weight of every source: each is removed in turn, so that it leads nowhere."""
-    whole = _conversion(without=None)
-    effects = {source: 1 - _conversion(without=source) / whole for source in SOURCES}
+    full_conversion = _conversion(without=None)
+    effects = {source: 1 - _conversion(without=source) / full_conversion for source in SOURCES}
     return {source: effect / sum(effects.values()) for source, effect in effects.items()}
 
 
 def _conversion(without: int | None) -> float:
     """Return the probability of converting, by following the chain step by step."""
-    converted, there = 0.0, {0: 1.0}
+    converted, masses = 0.0, {0: 1.0}
     for _ in range(400):
         moved: dict[int, float] = defaultdict(float)
-        for at, mass in there.items():
-            for following, chance in CHAIN[at].items():
+        for state, mass in masses.items():
+            for following, chance in CHAIN[state].items():
                 if following == CONVERTED:
                     converted += mass * chance
                 elif isinstance(following, int) and following != without:
                     moved[following] += mass * chance
-        there = moved
+        masses = moved
     return converted
 
 
 def shapley_truth() -> dict[int, float]:
     """Return the true weight of every source: each conversion is split equally among its distinct sources."""
     weights: dict[int, float] = defaultdict(float)
-    there: dict[tuple[int, frozenset[int]], float] = {(0, frozenset()): 1.0}
+    masses: dict[tuple[int, frozenset[int]], float] = {(0, frozenset()): 1.0}
     for _ in range(400):
         moved: dict[tuple[int, frozenset[int]], float] = defaultdict(float)
-        for (at, met), mass in there.items():
-            for following, chance in CHAIN[at].items():
+        for (state, met), mass in masses.items():
+            for following, chance in CHAIN[state].items():
                 if following == CONVERTED:
                     for source in met:
                         weights[source] += mass * chance / len(met)
                 elif isinstance(following, int):
                     moved[following, met | {following}] += mass * chance
-        there = moved
+        masses = moved
     return {source: weights[source] / sum(weights.values()) for source in SOURCES}

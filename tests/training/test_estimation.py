@@ -30,10 +30,10 @@ NAME_OF = SHIPPED_ALONE.get_name
 
 
 def some_journeys(dice: Random) -> list[Journey]:
-    most, often = dice.randint(1, 5), dice.choice((0.05, 0.5, 0.95))
+    source_count, often = dice.randint(1, 5), dice.choice((0.05, 0.5, 0.95))
     journeys = [
         Journey(
-            dice.randrange(30), tuple(dice.choices(range(1, 1 + most), k=dice.randint(1, 7))),
+            dice.randrange(30), tuple(dice.choices(range(1, 1 + source_count), k=dice.randint(1, 7))),
             dice.random() < often,
         )
         for _ in range(dice.randint(1, 120))
@@ -49,11 +49,11 @@ def test_it_works() -> None:
     assert (journeys.conversions, journeys.lost, len(journeys.converted)) == (3, 1, 3)
     effects = removal_effects(journeys.transitions(journeys.counts))
     assert effects.tolist() == pytest.approx([2 / 3, 1])
-    found = compute_weights(count_journeys(journeys, NAME_OF))
+    weights = compute_weights(count_journeys(journeys, NAME_OF))
     first, second = SOURCES[:2]
-    assert found[MARKOV] == {first: Decimal("0.4"), second: Decimal("0.6")}
+    assert weights[MARKOV] == {first: Decimal("0.4"), second: Decimal("0.6")}
     third = Decimal("0.333333333")
-    assert found[SHAPLEY] == {first: third, second: 1 - third}
+    assert weights[SHAPLEY] == {first: third, second: 1 - third}
 
 
 def test_removal_effects_are_those_of_the_definition() -> None:
@@ -61,12 +61,12 @@ def test_removal_effects_are_those_of_the_definition() -> None:
     dice = Random(1)
     for _ in range(SETS):
         journeys = some_journeys(dice)
-        gathered = gather_journeys(journeys)
-        effects = removal_effects(gathered.transitions(gathered.counts))
+        gathered_journeys = gather_journeys(journeys)
+        effects = removal_effects(gathered_journeys.transitions(gathered_journeys.counts))
         chain = chain_of(journeys)
-        whole = conversion_of(chain, without=None)
-        for effect, source in zip(effects, gathered.sources, strict=True):
-            expected = 1 - conversion_of(chain, without=source) / whole
+        full_conversion = conversion_of(chain, without=None)
+        for effect, source in zip(effects, gathered_journeys.sources, strict=True):
+            expected = 1 - conversion_of(chain, without=source) / full_conversion
             assert effect == pytest.approx(float(expected), abs=EXACT)
 
 
@@ -76,29 +76,31 @@ def test_shapley_values_are_those_of_the_definition() -> None:
     """
     dice = Random(2)
     for _ in range(SETS):
-        sets = [frozenset(each.source_ids) for each in some_journeys(dice) if each.converted]
+        sets = [frozenset(journey.source_ids) for journey in some_journeys(dice) if journey.converted]
         numbers = sorted(frozenset().union(*sets))
         expected = dict.fromkeys(numbers, Fraction())
         orders = list(permutations(numbers))
         for order in orders:
             met: set[int] = set()
             for source in order:
-                before = sum(each <= met for each in sets)
+                before = sum(source_set <= met for source_set in sets)
                 met.add(source)
-                expected[source] += Fraction(sum(each <= met for each in sets) - before)
-        gathered = gather_journeys(Journey(0, tuple(each), converted=True) for each in sets)
-        found = shapley_weights(shapley_shares(gathered.source_sets), gathered.counts)
-        assert gathered.sources == tuple(expected)
-        for weight, value in zip(found, expected.values(), strict=True):
-            part = value / len(orders) / len(sets)
-            assert weight == pytest.approx(float(part), abs=EXACT)
+                expected[source] += Fraction(sum(source_set <= met for source_set in sets) - before)
+        gathered_journeys = gather_journeys(
+            Journey(0, tuple(source_set), converted=True) for source_set in sets
+        )
+        weights = shapley_weights(shapley_shares(gathered_journeys.source_sets), gathered_journeys.counts)
+        assert gathered_journeys.sources == tuple(expected)
+        for weight, value in zip(weights, expected.values(), strict=True):
+            share = value / len(orders) / len(sets)
+            assert weight == pytest.approx(float(share), abs=EXACT)
 
 
 def test_weights_add_up_to_one_exactly() -> None:
     dice = Random(3)
     for _ in range(SETS):
-        found = compute_weights(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
-        assert {model: sum(weights.values()) for model, weights in found.items()} == dict.fromkeys(
+        weights_by_model = compute_weights(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
+        assert {model: sum(weights.values()) for model, weights in weights_by_model.items()} == dict.fromkeys(
             DATA_DRIVEN_MODELS, 1
         )
 
@@ -108,36 +110,36 @@ def test_intervals_hold_what_is_planted() -> None:
     source.
     """
     truth = {MARKOV: markov_truth(), SHAPLEY: shapley_truth()}
-    held = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
+    hits = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
     for run in range(RUNS):
         estimates = estimate(gather_journeys(drawn(Random(run), 2000)), run, NAME_OF)
         for model, of_model in estimates.items():
-            for each in of_model:
-                planted = truth[model][SOURCE_IDS[each.source]]
-                held[model][SOURCE_IDS[each.source]] += each.low <= planted <= each.high
-                assert abs(each.weight - planted) < 0.1
-    shares = [count / RUNS for weights in held.values() for count in weights.values()]
+            for interval in of_model:
+                planted = truth[model][SOURCE_IDS[interval.source]]
+                hits[model][SOURCE_IDS[interval.source]] += interval.low <= planted <= interval.high
+                assert abs(interval.weight - planted) < 0.1
+    shares = [count / RUNS for weights in hits.values() for count in weights.values()]
     if RUNS >= 1000:
-        assert all(0.93 <= share <= 0.97 for share in shares), held
+        assert all(0.93 <= share <= 0.97 for share in shares), hits
     assert 0.85 <= sum(shares) / len(shares) <= 1
 
 
 def test_an_interval_is_the_same_again() -> None:
     journeys = gather_journeys(drawn(Random(1), 100))
-    first, again, other = (estimate(journeys, seed, NAME_OF) for seed in (5, 5, 6))
-    assert first == again != other
+    first, second, third = (estimate(journeys, seed, NAME_OF) for seed in (5, 5, 6))
+    assert first == second != third
 
 
 def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]]:
     """Return the probability of each next step, for every step."""
     counts: dict[object, dict[object, int]] = {}
-    for each in journeys:
-        steps = ["start", *each.source_ids, "conversion" if each.converted else "null"]
+    for journey in journeys:
+        steps = ["start", *journey.source_ids, "conversion" if journey.converted else "null"]
         for step, following in pairwise(steps):
             of_step = counts.setdefault(step, {})
             of_step[following] = of_step.get(following, 0) + 1
     return {
-        step: {each: Fraction(count, sum(following.values())) for each, count in following.items()}
+        step: {next_step: Fraction(count, sum(following.values())) for next_step, count in following.items()}
         for step, following in counts.items()
     }
 
@@ -146,13 +148,13 @@ def conversion_of(chain: dict[object, dict[object, Fraction]], without: int | No
     """Return the probability of converting from the start without a source: states are eliminated one after
     another, and the paths through them joined.
     """
-    left = {step: dict(following) for step, following in chain.items() if step != without}
-    for step in [each for each in left if each != "start"]:
-        through = left.pop(step)
+    remaining_chain = {step: dict(following) for step, following in chain.items() if step != without}
+    for step in [state for state in remaining_chain if state != "start"]:
+        through = remaining_chain.pop(step)
         staying = through.pop(step, Fraction())
-        for following in left.values():
+        for following in remaining_chain.values():
             entering = following.pop(step, Fraction())
-            for each, chance in through.items():
+            for target, chance in through.items():
                 more = entering * chance / (1 - staying)
-                following[each] = following.get(each, Fraction()) + more
-    return left["start"].get("conversion", Fraction())
+                following[target] = following.get(target, Fraction()) + more
+    return remaining_chain["start"].get("conversion", Fraction())

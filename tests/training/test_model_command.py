@@ -67,28 +67,32 @@ def numbers(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_it_works(cli: Cli, stage: Stage) -> None:
-    made = cli("train", "--name", "May", *MAY)
-    assert weights(made) == {
+    model = cli("train", "--name", "May", *MAY)
+    assert weights(model) == {
         ("markov", "email"): pytest.approx(2 / 3), ("markov", "direct"): pytest.approx(1 / 3),
         ("markov", "google_ads"): 0, ("shapley_distinct", "email"): 0.75,
         ("shapley_distinct", "direct"): 0.25, ("shapley_distinct", "google_ads"): 0,
     }  # fmt: skip
-    assert cli("show", "--name", "May") == made
-    (listed,) = cli("list")
-    assert (listed["name"], listed["event_name"], listed["window_days"]) == ("May", "purchase", 30)
-    assert (listed["conversions"], listed["lost"], listed["untouched"]) == (BUYERS, LOST, 1)
+    assert cli("show", "--name", "May") == model
+    (entry,) = cli("list")
+    assert (entry["name"], entry["event_name"], entry["window_days"]) == ("May", "purchase", 30)
+    assert (entry["conversions"], entry["lost"], entry["untouched"]) == (BUYERS, LOST, 1)
     assert cli("check", "--name", "May") == {"reproduced": True, "same_data": True}
     stage.touchpoint(stage.contact(), "sms", occurred_at=NOON)
     assert cli("check", "--name", "May") == {"reproduced": True, "same_data": False}
-    assert cli("show", "--name", "May") == made
+    assert cli("show", "--name", "May") == model
     cli("remove", "--name", "May")
     assert cli("list") == []
 
 
 def test_the_window_counts(cli: Cli) -> None:
-    made = weights(cli("train", "--name", "all", *MAY, "--window", "0"))
-    assert made["shapley_distinct", "google_ads"] == pytest.approx(5 / 12)
-    assert made["markov", "google_ads"] == made["markov", "email"] > made["markov", "direct"]
+    model_weights = weights(cli("train", "--name", "all", *MAY, "--window", "0"))
+    assert model_weights["shapley_distinct", "google_ads"] == pytest.approx(5 / 12)
+    assert (
+        model_weights["markov", "google_ads"]
+        == model_weights["markov", "email"]
+        > model_weights["markov", "direct"]
+    )
 
 
 def test_what_is_refused(cli: Cli, stage: Stage) -> None:
@@ -120,9 +124,9 @@ def test_a_name_is_taken_once(cli: Cli) -> None:
 
 
 def test_another_space_has_its_own(cli: Cli, stage: Stage, connection: psycopg.Connection) -> None:
-    other = make_stage(connection)
+    other_stage = make_stage(connection)
     cli("train", "--name", "May", *MAY)
-    assert main(["model", "show", "--space", str(other.space_id), "--name", "May"]) == 2
+    assert main(["model", "show", "--space", str(other_stage.space_id), "--name", "May"]) == 2
     of_models = connection.execute(
         "SELECT sum(w.weight) FROM trained_weights w WHERE w.space_id = %s GROUP BY w.model",
         (stage.space_id,),

@@ -150,10 +150,10 @@ def test_it_trains_again_after_30_days(trained: AutomaticSpace) -> None:
 
 def test_a_model_chosen_by_hand_stays_current(trained: AutomaticSpace) -> None:
     space_id = trained.stage.space_id
-    chosen = plant_trained_model(
+    model_id = plant_trained_model(
         trained.stage.connection, space_id, "mine", "purchase", {"email": 1}, current=False
     )
-    trained.ask(lambda connection, space: choose_trained_model(connection, space.id, chosen))
+    trained.ask(lambda connection, space: choose_trained_model(connection, space.id, model_id))
     trained.run(SECOND_RUN)
     assert trained.current() == "mine"
     latest = trained.training().trained_model_id

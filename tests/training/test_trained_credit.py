@@ -31,11 +31,11 @@ def event_id(stage: Stage) -> int:
     """A purchase of 100 after four touchpoints; the Space has another purchase, after no source with a
     weight.
     """
-    contact_id, other = stage.contact(), stage.contact()
+    contact_id, other_id = stage.contact(), stage.contact()
     for number, source in enumerate(PATH):
         stage.touchpoint(contact_id, source, occurred_at=NOON - (4 - number) * DAY)
-    stage.touchpoint(other, "sms", occurred_at=NOON - DAY)
-    stage.event(other, amount=7)
+    stage.touchpoint(other_id, "sms", occurred_at=NOON - DAY)
+    stage.event(other_id, amount=7)
     return stage.event(contact_id, amount=100)
 
 
@@ -71,8 +71,8 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
         "end_at": "2026-05-01T00:00:00Z", "attribution_window": 30, "conversions": 300,
         "digest": "planted",
     }  # fmt: skip
-    listed = api.get("/events", params={**RANGE, **LIST}).json()
-    assert [(row["source"], row["amount"]) for row in listed["data"]] == [
+    event_list = api.get("/events", params={**RANGE, **LIST}).json()
+    assert [(row["source"], row["amount"]) for row in event_list["data"]] == [
         ("google_ads", 33.33), ("email", 33.33), ("google_ads", 33.34),
     ]  # fmt: skip
     answer = report(api)
@@ -80,13 +80,13 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
     assert answer["unattributed"]["credited_revenue"] == 7
     assert answer["unattributed"]["reasons"]["not_counted"]["credited_revenue"] == 7
     explained = api.get(f"/events/{event_id}/attribution").json()
-    (of_model,) = (each for each in explained["models"] if each["model"] == "markov")
+    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
     assert [credit["amount"] for credit in of_model["credits"]] == [33.34, 33.33, 33.33]
     behind = api.get("/reports/credits", params={**RANGE, "attribution_model": "markov"}).json()
     spent = api.get("/reports/spend", params={**RANGE, "attribution_model": "markov"}).json()
     assert behind["totals"]["credited_revenue"] == spent["totals"]["credited_revenue"] == 100
-    for each in (listed, answer, explained, behind, spent):
-        assert each["trained_model"] == cited
+    for reply in (event_list, answer, explained, behind, spent):
+        assert reply["trained_model"] == cited
 
 
 def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
@@ -112,7 +112,7 @@ def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: 
     )
     assert {row[0]: row[1] for row in several["rows"] if row[1]} == EXPECTED
     explained = api.get(f"/events/{event_id}/attribution", params={"trained_model": "June"}).json()
-    (of_model,) = (each for each in explained["models"] if each["model"] == "markov")
+    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
     assert {credit["source"] for credit in of_model["credits"]} == {"email", "sms"}
 
 
@@ -130,10 +130,10 @@ def test_the_current_model_belongs_to_the_events(api: Api, stage: Stage, event_i
 
 @pytest.mark.parametrize("path", ["/reports", "/reports/credits", "/reports/spend", "/events"])
 def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
-    asked = {**RANGE, **(LIST if path == "/events" else {"attribution_model": "markov"})}
+    parameters = {**RANGE, **(LIST if path == "/events" else {"attribution_model": "markov"})}
 
     def errors(**more: Any) -> dict[str, list[str]]:
-        response = api.get(path, params={**asked, **more})
+        response = api.get(path, params={**parameters, **more})
         assert response.status_code == 422, response.text
         return response.json()["errors"]
 
@@ -147,17 +147,17 @@ def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
 
 def test_an_event_without_a_trained_model(api: Api, event_id: int) -> None:
     explained = api.get(f"/events/{event_id}/attribution").json()
-    (of_model,) = (each for each in explained["models"] if each["model"] == "markov")
+    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
     assert (of_model["unattributed_reason"], of_model["credits"]) == ("not_trained", [])
-    named = api.get(f"/events/{event_id}/attribution", params={"trained_model": "May"})
-    assert named.json()["errors"] == {"trained_model": ["There is no trained model of this name."]}
+    response = api.get(f"/events/{event_id}/attribution", params={"trained_model": "May"})
+    assert response.json()["errors"] == {"trained_model": ["There is no trained model of this name."]}
 
 
 def test_an_export_keeps_its_trained_model(exports: Exports, stage: Stage, event_id: int) -> None:
-    asked = {"date": f"{NOON.date()}", **{name.strip("[]"): each for name, each in LIST.items()}}
-    assert exports.refused(**asked) == {"trained_model": [LACKING.format("any event")]}
+    parameters = {"date": f"{NOON.date()}", **{name.strip("[]"): value for name, value in LIST.items()}}
+    assert exports.refused(**parameters) == {"trained_model": [LACKING.format("any event")]}
     trained(stage)
-    export_id = exports.ask(**asked)
+    export_id = exports.ask(**parameters)
     trained(stage, "June", weights={"sms": 1})
     exports.work()
     lines = exports.lines(export_id)
@@ -167,5 +167,5 @@ def test_an_export_keeps_its_trained_model(exports: Exports, stage: Stage, event
 
 def test_trained_models_belong_to_a_space(api: Api, connection: psycopg.Connection) -> None:
     trained(make_stage(connection))
-    for asked in (REPORT, {**REPORT, "trained_model": "May"}):
-        assert list(api.get("/reports", params=asked).json()["errors"]) == ["trained_model"]
+    for parameters in (REPORT, {**REPORT, "trained_model": "May"}):
+        assert list(api.get("/reports", params=parameters).json()["errors"]) == ["trained_model"]

@@ -52,26 +52,30 @@ def errors(api: Api, **body: Any) -> dict[str, list[str]]:
 
 @pytest.mark.usefixtures("buyers")
 def test_it_works(api: Api) -> None:
-    made = make(api)
-    assert (made["conversions"], made["lost"], made["current"]) == (BUYERS, 20, True)
-    assert (made["start_at"], made["attribution_window"]) == ("2026-05-01T00:00:00Z", 30)
+    trained_model = make(api)
+    assert (trained_model["conversions"], trained_model["lost"], trained_model["current"]) == (
+        BUYERS,
+        20,
+        True,
+    )
+    assert (trained_model["start_at"], trained_model["attribution_window"]) == ("2026-05-01T00:00:00Z", 30)
     for model in ("markov", "shapley_distinct"):
-        weights = [each for each in made["weights"] if each["model"] == model]
-        assert sum(each["weight"] for each in weights) == pytest.approx(1)
-        assert all(each["low"] <= each["weight"] <= each["high"] for each in weights)
-    listed = {name: value for name, value in made.items() if name != "weights"}
-    assert api.get("/trained-models").json() == {"data": [listed]}
-    assert api.get(f"/trained-models/{made['id']}").json() == made
+        weights = [entry for entry in trained_model["weights"] if entry["model"] == model]
+        assert sum(entry["weight"] for entry in weights) == pytest.approx(1)
+        assert all(entry["low"] <= entry["weight"] <= entry["high"] for entry in weights)
+    summary = {name: value for name, value in trained_model.items() if name != "weights"}
+    assert api.get("/trained-models").json() == {"data": [summary]}
+    assert api.get(f"/trained-models/{trained_model['id']}").json() == trained_model
 
 
 @pytest.mark.usefixtures("buyers")
 def test_a_report_over_a_models_events_has_its_shapley_values(api: Api) -> None:
     """Splitting each conversion equally among its distinct sources gives exactly the Shapley value."""
-    made = make(api)
+    trained_model = make(api)
     values = {
-        each["source"]: each["weight"] * made["conversions"]
-        for each in made["weights"]
-        if each["model"] == "shapley_distinct"
+        entry["source"]: entry["weight"] * trained_model["conversions"]
+        for entry in trained_model["weights"]
+        if entry["model"] == "shapley_distinct"
     }
     report = api.get("/reports", params={
         **RANGE, "measures[]": "credited_events", "attribution_model": "shapley_distinct",
@@ -87,8 +91,8 @@ def test_another_is_chosen(api: Api) -> None:
     first, second = make(api), make(api, name="narrow", attribution_window=1)
     assert (first["current"], second["current"]) == (True, False)
     assert credited_by(api) == "May"
-    chosen = api.send("POST", f"/trained-models/{second['id']}/choose")
-    assert (chosen.status_code, chosen.json()["current"]) == (200, True)
+    response = api.send("POST", f"/trained-models/{second['id']}/choose")
+    assert (response.status_code, response.json()["current"]) == (200, True)
     assert credited_by(api) == "narrow"
     third = make(api, name="wide", attribution_window=0, current=True)
     assert [trained_model["current"] for trained_model in api.get("/trained-models").json()["data"]] == [
@@ -100,17 +104,17 @@ def test_another_is_chosen(api: Api) -> None:
 
 
 def credited_by(api: Api) -> str:
-    asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
-    return api.get("/reports", params=asked).json()["trained_model"]["name"]
+    parameters = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
+    return api.get("/reports", params=parameters).json()["trained_model"]["name"]
 
 
 def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) -> None:
     """A model trained on just enough conversions is still used and cited after one was deleted; another
     training run is refused.
     """
-    made = make(api)
-    asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
-    before = api.get("/reports", params=asked).json()
+    trained_model = make(api)
+    parameters = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
+    before = api.get("/reports", params=parameters).json()
     [event_id] = buyers.connection.execute(
         "SELECT min(id) FROM events WHERE space_id = %s", (buyers.space_id,)
     ).fetchone() or (0,)
@@ -120,23 +124,23 @@ def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage
         f"purchase has {BUYERS - 1} conversions with a touchpoint in this time and window; training"
         f" needs {BUYERS}."
     )
-    assert api.get(f"/trained-models/{made['id']}").json() == made
+    assert api.get(f"/trained-models/{trained_model['id']}").json() == trained_model
     for more in ({}, {"trained_model": "May"}):
-        after = api.get("/reports", params={**asked, **more}).json()
+        after = api.get("/reports", params={**parameters, **more}).json()
         assert after["trained_model"] == before["trained_model"]
-        assert after["trained_model"]["digest"] == made["digest"]
+        assert after["trained_model"]["digest"] == trained_model["digest"]
     # A longer period has enough conversions again. Reports that cite the earlier model still have its
     # weights.
     buyers.event(buyers.contact(), amount=1)
     late = buyers.contact()
     buyers.touchpoint(late, "direct", occurred_at=NOON)
     buyers.event(late, amount=Decimal("33.33"))
-    assert make(api, name="June", current=True)["digest"] != made["digest"]
+    assert make(api, name="June", current=True)["digest"] != trained_model["digest"]
     assert (
-        api.get("/reports", params={**asked, "trained_model": "May"}).json()["trained_model"]
+        api.get("/reports", params={**parameters, "trained_model": "May"}).json()["trained_model"]
         == before["trained_model"]
     )
-    assert api.get(f"/trained-models/{made['id']}").json() == {**made, "current": False}
+    assert api.get(f"/trained-models/{trained_model['id']}").json() == {**trained_model, "current": False}
 
 
 def test_what_is_refused(api: Api) -> None:
@@ -158,8 +162,8 @@ def test_a_name_is_taken_once(api: Api, buyers: Stage) -> None:
 
 
 def test_another_space_has_its_own(api: Api, connection: psycopg.Connection) -> None:
-    other = make_stage(connection)
-    trained_model_id = plant_trained_model(connection, other.space_id, "May", "purchase", {"email": 1})
+    other_stage = make_stage(connection)
+    trained_model_id = plant_trained_model(connection, other_stage.space_id, "May", "purchase", {"email": 1})
     assert api.get("/trained-models").json() == {"data": []}
     for method, path in (
         ("GET", f"/trained-models/{trained_model_id}"),
