@@ -64,8 +64,8 @@ def test_what_is_no_name(accounts: Accounts, name: str) -> None:
 
 def test_one_account_an_address(accounts: Accounts) -> None:
     email = unique_email()
-    made = accounts.at_once([lambda c: users.create_user(c, email, HASH)] * 5)
-    assert sum(isinstance(one, EmailTaken) for one in made) == 4
+    results = accounts.at_once([lambda c: users.create_user(c, email, HASH)] * 5)
+    assert sum(isinstance(result, EmailTaken) for result in results) == 4
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_passwords() -> None:
         assert (await passwords.verify(stored, "A\u030a pass word")).matches, "another form of it"
         assert not (await passwords.verify(stored, "å pass word")).matches
         assert not (await passwords.verify(stored, "")).matches
-        for nobody in (None, "", "no hash"):
-            assert not (await passwords.verify(nobody, "nobody's password")).matches
+        for bad_hash in (None, "", "no hash"):
+            assert not (await passwords.verify(bad_hash, "nobody's password")).matches
         assert not (await passwords.verify(stored, "x" * 10_000)).matches
 
     asyncio.run(act())
@@ -112,8 +112,8 @@ def test_who_may_do_what() -> None:
     for permission in Permission:
         assert Role.OWNER.may(permission)
         assert Role.ADMIN.may(permission) == (permission is not Permission.MANAGE_OWNERS)
-        seen = permission in {Permission.READ, Permission.MAKE_TOKENS}
-        assert Role.VIEWER.may(permission) == seen
+        is_allowed = permission in {Permission.READ, Permission.MAKE_TOKENS}
+        assert Role.VIEWER.may(permission) == is_allowed
     assert managing(Role.OWNER) is Permission.MANAGE_OWNERS
     assert managing(Role.VIEWER) is managing(Role.ADMIN) is Permission.MANAGE_MEMBERS
 
@@ -134,17 +134,17 @@ def test_the_last_owner_stays(accounts: Accounts, space_id: int) -> None:
 
 def test_of_owners_who_leave_at_once_one_stays(accounts: Accounts, space_id: int) -> None:
     owners = [accounts.member(space_id) for _ in range(4)]
-    left = accounts.at_once(
-        [partial(members.remove_member, space_id=space_id, user_id=one.id) for one in owners]
+    results = accounts.at_once(
+        [partial(members.remove_member, space_id=space_id, user_id=owner.id) for owner in owners]
     )
-    assert sum(isinstance(one, MemberRefused) for one in left) == 1
+    assert sum(isinstance(result, MemberRefused) for result in results) == 1
     assert len(accounts.run(lambda c: members.list_members(c, space_id))) == 1
 
 
 def test_no_member_twice(accounts: Accounts, space_id: int) -> None:
     user = accounts.member(space_id)
-    again = partial(members.add_member, space_id=space_id, user_id=user.id, role=Role.VIEWER)
-    assert refusal(accounts, again) is MemberReason.ALREADY_MEMBER
+    add_again = partial(members.add_member, space_id=space_id, user_id=user.id, role=Role.VIEWER)
+    assert refusal(accounts, add_again) is MemberReason.ALREADY_MEMBER
     with pytest.raises(NotFound):
         accounts.run(partial(members.remove_member, space_id=space_id, user_id=0))
 
@@ -152,30 +152,30 @@ def test_no_member_twice(accounts: Accounts, space_id: int) -> None:
 def test_removing_takes_tokens_codes_and_invitations(
     accounts: Accounts, make_space: Iterator[int], connection: psycopg.Connection
 ) -> None:
-    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
-    accounts.member(here)
-    user = accounts.member(here, Role.ADMIN)
+    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    accounts.member(space_id)
+    user = accounts.member(space_id, Role.ADMIN)
     accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
     new = tokens.NewToken(user.id, "personal", "mine")
-    gone, _ = accounts.run(lambda c: tokens.issue_token(c, here, new))
-    kept, _ = accounts.run(lambda c: tokens.issue_token(c, elsewhere, new))
-    link, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id))
+    home_token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
+    other_token, _ = accounts.run(lambda c: tokens.issue_token(c, elsewhere, new))
+    link, _ = accounts.run(lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, user.id))
     connection.execute(
         "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
         " client_name, redirect_uri, code_challenge, expires_at)"
         " VALUES (%s, sha256(%s::bytea), sha256('x'), %s, 'c', 'c', 'r', 'h',"
         " now() + interval '1 minute')",
-        (here, f"{here}".encode(), user.id),
+        (space_id, f"{space_id}".encode(), user.id),
     )
     connection.execute("LISTEN headwater_access")
-    accounts.run(partial(members.remove_member, space_id=here, user_id=user.id))
-    told = [notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)]
-    assert told == [str(here)]
-    assert accounts.run(lambda c: tokens.find_token(c, gone)) is None
-    assert accounts.run(lambda c: tokens.find_token(c, kept)) is not None
+    accounts.run(partial(members.remove_member, space_id=space_id, user_id=user.id))
+    payloads = [notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)]
+    assert payloads == [str(space_id)]
+    assert accounts.run(lambda c: tokens.find_token(c, home_token)) is None
+    assert accounts.run(lambda c: tokens.find_token(c, other_token)) is not None
     assert accounts.run(lambda c: invitations.find_offer(c, link.rpartition("/")[2])) is None
     codes = "SELECT count(*) FROM oauth_codes WHERE space_id = %s AND used_at IS NULL"
-    assert connection.execute(codes, (here,)).fetchone() == (0,)
+    assert connection.execute(codes, (space_id,)).fetchone() == (0,)
 
 
 def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> None:
@@ -194,8 +194,8 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     connection.execute(change.format("expires_at = now()"), (ids[1],))
     connection.execute(change.format("last_seen_at = now() - interval '7 days'"), (ids[2],))
     assert alive() == [False, False, False, True]
-    (listed,) = accounts.run(lambda c: sessions.list_sessions(c, user.id))
-    assert listed.id == ids[3]
+    (last_session,) = accounts.run(lambda c: sessions.list_sessions(c, user.id))
+    assert last_session.id == ids[3]
     connection.execute("UPDATE users SET disabled_at = now() WHERE id = %s", (user.id,))
     assert alive() == [False] * 4
     connection.execute("UPDATE users SET disabled_at = NULL WHERE id = %s", (user.id,))
@@ -204,16 +204,23 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
 
 
 def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
-    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
-    owner, user = accounts.member(here), accounts.member(here)
+    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    owner, user = accounts.member(space_id), accounts.member(space_id)
     accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
     new = tokens.NewToken(user.id, "oauth", "theirs", "a client")
-    made = [accounts.run(partial(tokens.issue_token, space_id=one, new=new))[0] for one in (here, elsewhere)]
+    token_list = [
+        accounts.run(partial(tokens.issue_token, space_id=target_id, new=new))[0]
+        for target_id in (space_id, elsewhere)
+    ]
     session, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
     reset = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
-    sent, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id))
+    sent_link, _ = accounts.run(
+        lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, user.id)
+    )
     offered, _ = accounts.run(lambda c: invitations.invite(c, elsewhere, user.email, Role.VIEWER, None))
-    kept, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, owner.id))
+    owner_link, _ = accounts.run(
+        lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, owner.id)
+    )
 
     def is_offered(link: str) -> bool:
         return accounts.run(lambda c: invitations.find_offer(c, link.rpartition("/")[2])) is not None
@@ -222,15 +229,15 @@ def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
         return [
             accounts.run(lambda c: sessions.fetch_session(c, session)) is not None,
             accounts.run(lambda c: links.find_reset_link(c, reset)) is not None,
-            *(accounts.run(partial(tokens.find_token, token=one)) is not None for one in made),
-            *map(is_offered, (sent, offered)),
+            *(accounts.run(partial(tokens.find_token, token=token)) is not None for token in token_list),
+            *map(is_offered, (sent_link, offered)),
         ]
 
     assert works() == [True] * 6
     ended = accounts.run(lambda c: users.disable_user(c, user))
     assert (ended.sessions, ended.tokens) == (1, 2)
     assert works() == [False] * 6
-    assert is_offered(kept)
+    assert is_offered(owner_link)
     late, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
     assert accounts.run(lambda c: sessions.fetch_session(c, late)) is None
     since = accounts.run(lambda c: users.fetch_user(c, user.id)).disabled_at
@@ -240,7 +247,7 @@ def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
     assert accounts.run(lambda c: users.fetch_user(c, user.id)) == user
     assert works() == [False] * 6
     assert accounts.run(lambda c: sessions.fetch_session(c, late)) is None
-    assert accounts.run(lambda c: members.fetch_member(c, here, user.id)) is not None
+    assert accounts.run(lambda c: members.fetch_member(c, space_id, user.id)) is not None
 
 
 def test_a_disabled_owner_is_no_other_owner(accounts: Accounts, space_id: int) -> None:
@@ -249,16 +256,16 @@ def test_a_disabled_owner_is_no_other_owner(accounts: Accounts, space_id: int) -
     remove = partial(members.remove_member, space_id=space_id)
     assert refusal(accounts, partial(remove, user_id=owner.id)) is MemberReason.LAST_OWNER
     accounts.run(partial(remove, user_id=disabled.id))
-    (left,) = accounts.run(lambda c: members.list_members(c, space_id))
-    assert left.user_id == owner.id
+    (last_member,) = accounts.run(lambda c: members.list_members(c, space_id))
+    assert last_member.user_id == owner.id
 
 
 def test_logins_end_with_tokens_or_without(accounts: Accounts, space_id: int) -> None:
-    user, other = accounts.member(space_id), accounts.member(space_id)
+    user, other_user = accounts.member(space_id), accounts.member(space_id)
     new = tokens.NewToken(user.id, "personal", "mine")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     mine, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
-    theirs, _ = accounts.run(lambda c: sessions.open_session(c, other.id))
+    theirs, _ = accounts.run(lambda c: sessions.open_session(c, other_user.id))
     ended = accounts.run(lambda c: users.end_logins(c, user.id))
     assert (ended.sessions, ended.tokens) == (1, 0)
     assert accounts.run(lambda c: sessions.fetch_session(c, mine)) is None
@@ -303,8 +310,8 @@ def test_a_password_chosen_by_link(accounts: Accounts, connection: psycopg.Conne
     link = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
     assert accounts.run(lambda c: links.use_reset_link(c, older)) is None
     assert accounts.run(lambda c: links.find_reset_link(c, link)) == user.id
-    used = accounts.at_once([lambda c: links.use_reset_link(c, link)] * 4)
-    assert sorted(used, key=str) == [user.id, None, None, None]
+    results = accounts.at_once([lambda c: links.use_reset_link(c, link)] * 4)
+    assert sorted(results, key=str) == [user.id, None, None, None]
     accounts.run(lambda c: users.change_password(c, user.id, "new"))
     assert accounts.run(lambda c: sessions.fetch_session(c, token)) is None
     late = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
@@ -321,29 +328,29 @@ def test_an_invitation(accounts: Accounts, space_id: int) -> None:
     )
     assert email == guest.email
     token = path.removeprefix(invitations.INVITATION_PATH + "/")
-    (listed,) = accounts.run(lambda c: invitations.list_invitations(c, space_id))
-    assert (listed.email, listed.role) == (guest.email, Role.ADMIN)
+    (invitation,) = accounts.run(lambda c: invitations.list_invitations(c, space_id))
+    assert (invitation.email, invitation.role) == (guest.email, Role.ADMIN)
     offer = accounts.run(lambda c: invitations.find_offer(c, token))
     assert offer is not None
     assert (offer.space_id, offer.role, offer.email) == (space_id, Role.ADMIN, guest.email)
     refused = partial(invitations.accept, token=token, user_id=owner.id)
     assert refusal(accounts, refused) is MemberReason.ALREADY_MEMBER
     accepted = accounts.at_once(
-        [partial(invitations.accept, token=token, user_id=one.id) for one in (guest, third)]
+        [partial(invitations.accept, token=token, user_id=user.id) for user in (guest, third)]
     )
-    assert sum(isinstance(one, NotFound) for one in accepted) == 1
+    assert sum(isinstance(result, NotFound) for result in accepted) == 1
     assert accounts.run(lambda c: invitations.find_offer(c, older.rpartition("/")[2])) is None
     assert accounts.run(lambda c: invitations.list_invitations(c, space_id)) == []
 
 
 def test_an_invitation_taken_back(accounts: Accounts, make_space: Iterator[int]) -> None:
-    here, elsewhere = make_space(), make_space()  # type: ignore[operator]
-    path, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, None))
+    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    path, _ = accounts.run(lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, None))
     token = path.rpartition("/")[2]
-    (listed,) = accounts.run(lambda c: invitations.list_invitations(c, here))
-    accounts.run(lambda c: invitations.revoke_invitation(c, elsewhere, listed.id))
+    (invitation,) = accounts.run(lambda c: invitations.list_invitations(c, space_id))
+    accounts.run(lambda c: invitations.revoke_invitation(c, elsewhere, invitation.id))
     assert accounts.run(lambda c: invitations.find_offer(c, token)) is not None
-    accounts.run(lambda c: invitations.revoke_invitation(c, here, listed.id))
+    accounts.run(lambda c: invitations.revoke_invitation(c, space_id, invitation.id))
     user = accounts.user()
     with pytest.raises(NotFound):
         accounts.run(lambda c: invitations.accept(c, token, user.id))

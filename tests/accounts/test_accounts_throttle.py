@@ -24,8 +24,10 @@ def accounts(database_url: str) -> Accounts:
 
 
 def take(accounts: Accounts, subject: str, **options: bool) -> tuple[bool, int]:
-    taken = accounts.run(lambda c: take_attempt(c, "login", subject, limit=10, window_seconds=900, **options))
-    return taken.admitted, taken.retry_after
+    attempt = accounts.run(
+        lambda c: take_attempt(c, "login", subject, limit=10, window_seconds=900, **options)
+    )
+    return attempt.admitted, attempt.retry_after
 
 
 def test_it_works(accounts: Accounts) -> None:
@@ -35,14 +37,14 @@ def test_it_works(accounts: Accounts) -> None:
     assert not admitted
     assert 890 < retry_after <= 900
     assert take(accounts, uuid4().hex)[0], "another subject"
-    other = accounts.run(lambda c: take_attempt(c, "register", subject, 10, 3600))
-    assert other.admitted, "another thing"
+    other_attempt = accounts.run(lambda c: take_attempt(c, "register", subject, 10, 3600))
+    assert other_attempt.admitted, "another thing"
 
 
 def test_of_forty_at_once_ten(accounts: Accounts) -> None:
     act = partial(take_attempt, action="login", subject=uuid4().hex, limit=10, window_seconds=900)
-    taken = accounts.at_once([act] * 40)
-    assert sum(one.admitted for one in taken) == 10  # type: ignore[union-attr]
+    attempts = accounts.at_once([act] * 40)
+    assert sum(attempt.admitted for attempt in attempts) == 10  # type: ignore[union-attr]
 
 
 def test_what_is_given_back_does_not_count(accounts: Accounts) -> None:
@@ -86,17 +88,17 @@ def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
 
 @given(gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slowing=st.booleans())
 def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slowing: bool) -> None:
-    now, taken = START, list[datetime]()
+    now, moments = START, list[datetime]()
     for gap in gaps:
         now += timedelta(seconds=gap)
-        counted = [moment for moment in taken if moment > now - WINDOW]
+        counted = [moment for moment in moments if moment > now - WINDOW]
         wait = seconds_to_wait(counted, now, limit, WINDOW, slowing=slowing)
         if wait <= 0:
-            taken.append(now)
+            moments.append(now)
         else:
             later = now + timedelta(seconds=wait)
             still = [moment for moment in counted if moment > later - WINDOW]
             assert seconds_to_wait(still, later, limit, WINDOW, slowing=slowing) <= 0
             assert len(counted) >= limit or (slowing and len(counted) > FREE)
-    for moment in taken:
-        assert sum(moment <= one < moment + WINDOW for one in taken) <= limit
+    for moment in moments:
+        assert sum(moment <= candidate < moment + WINDOW for candidate in moments) <= limit

@@ -31,9 +31,13 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
     assert len(token) == len("trk_mcp_") + 43
     bearer = accounts.run(lambda c: tokens.find_token(c, token))
     assert bearer == tokens.Bearer(space_id, user.id, Role.VIEWER, True, token_id, "personal", None, "Laptop")
-    (listed,) = accounts.run(lambda c: tokens.list_tokens(c, space_id))
-    assert (listed.hint, listed.owner.display_name, listed.expires_at) == (token[-4:], "Ada", None)
-    assert listed.last_used_at is not None
+    (stored_token,) = accounts.run(lambda c: tokens.list_tokens(c, space_id))
+    assert (stored_token.hint, stored_token.owner.display_name, stored_token.expires_at) == (
+        token[-4:],
+        "Ada",
+        None,
+    )
+    assert stored_token.last_used_at is not None
     accounts.run(lambda c: tokens.revoke_token(c, space_id, token_id))
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
     assert accounts.run(lambda c: tokens.list_tokens(c, space_id)) == []
@@ -44,11 +48,13 @@ def test_of_forty_at_once_twenty_five(accounts: Accounts, space_id: int) -> None
     user = accounts.member(space_id)
     accounts.member(space_id)
     new = [NewToken(user.id, kind, "t") for kind in ("oauth", "personal")] * 20
-    made = accounts.at_once([partial(tokens.issue_token, space_id=space_id, new=one) for one in new])
-    assert sum(isinstance(one, TooManyTokens) for one in made) == 40 - MAX_TOKENS
-    listed = accounts.run(lambda c: tokens.list_tokens(c, space_id))
-    assert len(listed) == MAX_TOKENS
-    accounts.run(lambda c: tokens.revoke_token(c, space_id, listed[0].id))
+    results = accounts.at_once(
+        [partial(tokens.issue_token, space_id=space_id, new=new_token) for new_token in new]
+    )
+    assert sum(isinstance(result, TooManyTokens) for result in results) == 40 - MAX_TOKENS
+    token_list = accounts.run(lambda c: tokens.list_tokens(c, space_id))
+    assert len(token_list) == MAX_TOKENS
+    accounts.run(lambda c: tokens.revoke_token(c, space_id, token_list[0].id))
     issue(accounts, space_id, new[0])
     with pytest.raises(TooManyTokens):
         issue(accounts, space_id, new[0])
@@ -59,11 +65,11 @@ def test_an_expired_one_counts_no_more(
 ) -> None:
     user = accounts.member(space_id)
     new = NewToken(user.id, "oauth", "Assistant", "client", timedelta(days=365))
-    made = [issue(accounts, space_id, new) for _ in range(MAX_TOKENS)]
+    token_pairs = [issue(accounts, space_id, new) for _ in range(MAX_TOKENS)]
     expire = "UPDATE mcp_tokens SET expires_at = now() WHERE id = %s"
-    connection.execute(expire, (made[0][1],))
-    assert accounts.run(lambda c: tokens.find_token(c, made[0][0])) is None
-    bearer = accounts.run(lambda c: tokens.find_token(c, made[1][0]))
+    connection.execute(expire, (token_pairs[0][1],))
+    assert accounts.run(lambda c: tokens.find_token(c, token_pairs[0][0])) is None
+    bearer = accounts.run(lambda c: tokens.find_token(c, token_pairs[1][0]))
     assert bearer is not None
     assert (bearer.client_id, bearer.kind) == ("client", "oauth")
     issue(accounts, space_id, new)
@@ -104,15 +110,15 @@ def test_use_is_noted_once_a_minute(
 ) -> None:
     user = accounts.member(space_id)
     token, token_id = issue(accounts, space_id, NewToken(user.id, "personal", "t"))
-    used = "SELECT last_used_at, xmin::text FROM mcp_tokens WHERE id = %s"
+    query = "SELECT last_used_at, xmin::text FROM mcp_tokens WHERE id = %s"
     accounts.run(lambda c: tokens.find_token(c, token))
-    first = connection.execute(used, (token_id,)).fetchone()
+    first = connection.execute(query, (token_id,)).fetchone()
     accounts.run(lambda c: tokens.find_token(c, token))
-    assert connection.execute(used, (token_id,)).fetchone() == first
+    assert connection.execute(query, (token_id,)).fetchone() == first
     earlier = "UPDATE mcp_tokens SET last_used_at = now() - interval '61 seconds' WHERE id = %s"
     connection.execute(earlier, (token_id,))
     accounts.run(lambda c: tokens.find_token(c, token))
-    assert connection.execute(used, (token_id,)).fetchone() > first  # type: ignore[operator]
+    assert connection.execute(query, (token_id,)).fetchone() > first  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("text", ["", "trk_mcp_", "trk_sk_x", "trk_mcp_" + "x" * 10_000, "trk_mcp_ü"])

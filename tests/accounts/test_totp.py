@@ -32,8 +32,8 @@ def test_it_works(unix_time: int, code: str) -> None:
 
 @pytest.mark.parametrize(("ahead", "accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
 def test_drift_of_one_step(ahead: int, accepted: bool) -> None:
-    found = find_step(RFC, make_code(RFC, STEP + ahead), NOON)
-    assert found == (STEP + ahead if accepted else None)
+    step = find_step(RFC, make_code(RFC, STEP + ahead), NOON)
+    assert step == (STEP + ahead if accepted else None)
 
 
 @pytest.mark.parametrize("text", ["", "28708", "2870820", "28708a", "२८७०८२", "+28708", "-12345"])

@@ -74,8 +74,8 @@ def put_all(tools: Tools, only: str) -> int:
         if outcome.trouble and question.lacks:
             verdict = "to come"
         counts[verdict] += 1
-        told = outcome.trouble or f"{outcome.found!r}"
-        print(f"{verdict:8}{question.id:32}{outcome.tokens:6}  {told[:100]}")
+        detail = outcome.trouble or f"{outcome.found!r}"
+        print(f"{verdict:8}{question.id:32}{outcome.tokens:6}  {detail[:100]}")
     print(*(f"{count} {verdict}" for verdict, count in counts.items()), sep=", ", end="; ")
     print(f"the longest answer has {tokens} tokens")
     return 1 if counts["wrong"] else 0

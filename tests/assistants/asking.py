@@ -76,16 +76,16 @@ class Outcome:
 def ask(tools: Tools, question: Question, right: Any) -> Outcome:
     """Ask a question, and compare the figure with the right one."""
     started, answers = time.perf_counter(), list[Any]()
-    found, trouble = None, None
+    figure, trouble = None, None
     try:
         for call in question.calls:
             answers.append(tools.call(call.tool, paths.fill_in(call.arguments, answers)))
         if question.refused is not None:
             trouble = "is answered, though it cannot be"
         elif question.reads is not None:
-            found = paths.read(question.reads, answers)
-            if not agree(found, right):
-                trouble = f"is {found!r}, and should be {right!r}"
+            figure = paths.read(question.reads, answers)
+            if not agree(figure, right):
+                trouble = f"is {figure!r}, and should be {right!r}"
     except ToolRefused as refusal:
         if question.refused is None or question.refused not in str(refusal):
             trouble = f"is refused: {refusal}"
@@ -94,7 +94,7 @@ def ask(tools: Tools, question: Question, right: Any) -> Outcome:
     tokens = sum(len(json.dumps(answer, ensure_ascii=False)) for answer in answers) // 4
     if trouble is None and (len(question.calls) > MOST_CALLS or tokens > MOST_TOKENS):
         trouble = f"takes {len(question.calls)} calls and {tokens} tokens"
-    return Outcome(found, trouble, tokens, time.perf_counter() - started)
+    return Outcome(figure, trouble, tokens, time.perf_counter() - started)
 
 
 def agree(found: Any, right: Any) -> bool:

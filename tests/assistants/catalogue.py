@@ -87,7 +87,8 @@ def right_answer(question: Question, shop: Shop, facts: Facts) -> Any:
     if question.right is not None:
         return RIGHT[question.right](shop)
     reports = [
-        told(facts, call.arguments) if (told := BY_TOOL.get(call.tool)) else None for call in question.calls
+        function(facts, call.arguments) if (function := BY_TOOL.get(call.tool)) else None
+        for call in question.calls
     ]
     assert question.reads is not None
     return paths.read(question.reads, reports)

@@ -43,12 +43,12 @@ def install(connection: psycopg.Connection, shop: Shop) -> Stage:
 def items_of(shop: Shop) -> list[Accepted]:
     """Return the items that the shop sends, in order of time."""
     timed = [(visit.at, _visit(visit)) for visit in shop.visits]
-    timed += [(sale.at, _sale(sale, place)) for place, sale in enumerate(shop.sales)]
-    seen: set[int] = set()
+    timed += [(sale.at, _sale(sale, index)) for index, sale in enumerate(shop.sales)]
+    person_numbers: set[int] = set()
     for visit in shop.visits:
-        if visit.person.country is not None and visit.person.number not in seen:
+        if visit.person.country is not None and visit.person.number not in person_numbers:
             # A page view right after the visit's start gives the country, and belongs to the same visit.
-            seen.add(visit.person.number)
+            person_numbers.add(visit.person.number)
             timed.append((visit.at + MINUTE, _hit(visit)))
     timed.sort(key=lambda pair: pair[0])
     return [item for _, item in timed]

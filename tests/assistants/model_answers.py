@@ -21,30 +21,30 @@ NAMED = {"campaign", "adset", "ad", "event", "company", "week"}
 
 def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the answer, with the defaults that the tool describes."""
-    asked = {**arguments, **_dates(arguments)}
-    asked.setdefault("measures", ["credited_revenue", "credited_conversions"])
-    if "attribution_models" not in asked:
-        asked.setdefault("attribution_model", "last_non_direct_touch")
-    if "group_by" not in asked and {*CREDITED} & {*asked["measures"]}:
-        asked["group_by"] = ["source"]
-    times = [group for group in asked.get("group_by", []) if group in TIME_GROUPS]
-    if times and "order_by" not in asked:
-        asked["order_by"] = times[0]
-    return _written(asked, make_report(facts, read_question(asked)), facts)
+    parameters = {**arguments, **_dates(arguments)}
+    parameters.setdefault("measures", ["credited_revenue", "credited_conversions"])
+    if "attribution_models" not in parameters:
+        parameters.setdefault("attribution_model", "last_non_direct_touch")
+    if "group_by" not in parameters and {*CREDITED} & {*parameters["measures"]}:
+        parameters["group_by"] = ["source"]
+    times = [group for group in parameters.get("group_by", []) if group in TIME_GROUPS]
+    if times and "order_by" not in parameters:
+        parameters["order_by"] = times[0]
+    return _written(parameters, make_report(facts, read_question(parameters)), facts)
 
 
 def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the members of the answer about paths that questions ask for."""
-    asked = {"limit": 20, **arguments, **_dates(arguments), "measures": ["events"]}
-    paths = make_paths(facts, read_question(asked), asked.pop("group_by", "source"))
+    parameters = {"limit": 20, **arguments, **_dates(arguments), "measures": ["events"]}
+    paths = make_paths(facts, read_question(parameters), parameters.pop("group_by", "source"))
     figures = ["events", "conversions", "revenue", "days_to_conversion"]
     return {
         "columns": ["path", "more", *figures],
         "rows": [[[*way.steps], way.more, *_tallied(tally)] for way, tally in paths.ways],
         "left_out": paths.left_out,
         "totals": dict(zip(figures, _tallied(paths.total), strict=True)),
-        "touches": _table(["touches"], {(name,): of for name, of in paths.touches.items()}),
-        "days": _table(["days"], {(name,): of for name, of in paths.days.items()}),
+        "touches": _table(["touches"], {(name,): tally for name, tally in paths.touches.items()}),
+        "days": _table(["days"], {(name,): tally for name, tally in paths.days.items()}),
         "first_and_last": _table(["first", "last"], paths.first_and_last),
     }
 
@@ -91,7 +91,7 @@ def _day(text: str, month: str, *, first: bool) -> str:
 
 def _written(asked: dict[str, Any], report: Report, facts: Facts) -> dict[str, Any]:
     groups, compared = asked.get("group_by", []), report.compared_period is not None
-    left = report.unattributed
+    unattributed = report.unattributed
     return {
         "columns": [
             *(name for group in groups for name in _columns_of_key(group)),
@@ -100,10 +100,10 @@ def _written(asked: dict[str, Any], report: Report, facts: Facts) -> dict[str, A
         "rows": [_row(groups, row, compared) for row in report.rows],
         "left_out": report.left_out,
         "totals": _named(report.total, compared),
-        "unattributed": left
+        "unattributed": unattributed
         and {
-            **_named(left.row, compared),
-            "reasons": {reason: _named(row, compared) for reason, row in left.reasons.items()},
+            **_named(unattributed.row, compared),
+            "reasons": {reason: _named(row, compared) for reason, row in unattributed.reasons.items()},
         },
         "overall": report.overall and _named(report.overall, compared),
         "period": _period(report.period.start, report.period.end),
@@ -131,13 +131,13 @@ def _row(groups: list[str], row: Row, compared: bool) -> list[Any]:
 
 
 def _named(row: Row, compared: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for column, figure in row.figures.items():
-        told[column] = number(figure)
+        figures[column] = number(figure)
         if compared:
-            told[f"{column}_before"] = _of(row.before, column)
-            told[f"{column}_change"] = _of(row.change, column)
-    return told
+            figures[f"{column}_before"] = _of(row.before, column)
+            figures[f"{column}_change"] = _of(row.change, column)
+    return figures
 
 
 def _of(figures: Figures | None, column: str) -> float | None:

@@ -29,9 +29,9 @@ _PART = re.compile(r"(\w+)(?:\[([^\]]*)\])?(?:\.|$)")
 
 def read(expression: str, answers: Sequence[Any]) -> Any:
     """Return the value of an expression in the answers. Raises LookupError if it is missing."""
-    first, *rest = re.split(r" ([-+*/]) ", expression)
+    first, *operations = re.split(r" ([-+*/]) ", expression)
     value = _read_one(first, answers)
-    for sign, operand in zip(rest[::2], rest[1::2], strict=True):
+    for sign, operand in zip(operations[::2], operations[1::2], strict=True):
         value = round(_SIGNS[sign](value, _read_one(operand, answers)), 4)
     return value
 
@@ -52,10 +52,10 @@ def _read_one(expression: str, answers: Sequence[Any]) -> Any:
         return float(expression)  # a plain number in a sum
     call, _, path = expression.partition(".")
     value, columns = answers[int(call) - 1], None
-    for name, chosen in _PART.findall(path):
+    for name, selector in _PART.findall(path):
         value, columns = _step(value, columns, name)
-        if chosen:
-            value, columns = _choose(value, columns, chosen)
+        if selector:
+            value, columns = _choose(value, columns, selector)
     return value
 
 
@@ -63,7 +63,7 @@ def _step(value: Any, columns: Any, name: str) -> tuple[Any, Any]:
     if name == "length":
         return len(value), None
     if isinstance(value, _Every):
-        return [_step(each, columns, name)[0] for each in value.rows], None
+        return [_step(row, columns, name)[0] for row in value.rows], None
     if columns is not None:
         return value[columns.index(name)], None
     if not isinstance(value, dict) or name not in value:
@@ -81,9 +81,9 @@ def _choose(rows: list[Any], columns: Any, chosen: str) -> tuple[Any, Any]:
         return _Every(rows), columns
     if re.fullmatch("-?[0-9]+", chosen):
         return rows[int(chosen)], columns
-    wanted = dict(pair.split("=", 1) for pair in chosen.split(","))
+    cells = dict(pair.split("=", 1) for pair in chosen.split(","))
     for row in rows:
-        if all(_shown(_step(row, columns, name)[0]) == text for name, text in wanted.items()):
+        if all(_shown(_step(row, columns, name)[0]) == text for name, text in cells.items()):
             return row, columns
     raise LookupError(chosen)
 

@@ -20,16 +20,16 @@ def _sales(shop: Shop, month: int, *names: str) -> list[Sale]:
 
 def _of(shop: Shop, number: int) -> list[Any]:
     """Return a person's sales and visits, latest first."""
-    both = [*shop.sales, *shop.visits]
+    items = [*shop.sales, *shop.visits]
     return sorted(
-        (each for each in both if each.person.number == number),
-        key=lambda each: each.at.astimezone(UTC), reverse=True,
+        (item for item in items if item.person.number == number),
+        key=lambda item: item.at.astimezone(UTC), reverse=True,
     )  # fmt: skip
 
 
 def _last_amount(number: int) -> Callable[[Shop], float | None]:
     def last(shop: Shop) -> float | None:
-        sale = next(each for each in _of(shop, number) if isinstance(each, Sale))
+        sale = next(item for item in _of(shop, number) if isinstance(item, Sale))
         return None if sale.amount is None else float(sale.amount)
 
     return last
@@ -37,12 +37,12 @@ def _last_amount(number: int) -> Callable[[Shop], float | None]:
 
 def _path_of_the_latest_order(shop: Shop) -> list[str]:
     sale = _sales(shop, 6, "purchase")[0]
-    visits = [each for each in shop.visits if each.person is sale.person and each.at <= sale.at]
+    visits = [visit for visit in shop.visits if visit.person is sale.person and visit.at <= sale.at]
     return [visit.source for visit in visits if (sale.at - visit.at).days < 90]
 
 
 def _known(shop: Shop) -> set[int]:
-    return {each.person.number for each in (*shop.sales, *shop.visits)}
+    return {item.person.number for item in (*shop.sales, *shop.visits)}
 
 
 RIGHT: dict[str, Callable[[Shop], Any]] = {

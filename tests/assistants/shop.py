@@ -110,30 +110,30 @@ class Shop:
         """Return the shop as a report sees it. Numbers are positions in the lists, from 1."""
         facts = Facts(ZONE, event_labels=dict(LABELS), ad_names=dict(AD_NAMES))
         facts.companies = dict(enumerate(COMPANIES, start=1))
-        for each in self.people:
-            fields = {"profile_field_1": each.plan, "profile_field_16": each.seats}
+        for person in self.people:
+            fields = {"profile_field_1": person.plan, "profile_field_16": person.seats}
             filled = {
                 slot: Decimal(value) if isinstance(value, int) else value
                 for slot, value in fields.items()
                 if value is not None
             }
-            facts.contacts[each.number] = Contact(each.number, each.country, filled)
+            facts.contacts[person.number] = Contact(person.number, person.country, filled)
         facts.touchpoints = [
-            Touchpoint(place, visit.person.number, _number(visit.person), visit.at.astimezone(UTC),
+            Touchpoint(number, visit.person.number, _number(visit.person), visit.at.astimezone(UTC),
                        visit.source,
                        visit.tags, visit.url)
-            for place, visit in enumerate(self.visits, start=1)
+            for number, visit in enumerate(self.visits, start=1)
         ]  # fmt: skip
         facts.events = [
             Event(
-                place,
+                number,
                 sale.person.number,
                 _number(sale.person),
                 sale.at.astimezone(UTC),
                 sale.name,
                 sale.amount,
             )
-            for place, sale in enumerate(self.sales, start=1)
+            for number, sale in enumerate(self.sales, start=1)
         ]
         facts.tag_sets = list({visit.tags for visit in self.visits})
         return facts
@@ -171,22 +171,22 @@ def _some_person(dice: Random, number: int) -> Person:
 
 def _live(dice: Random, shop: Shop, person: Person) -> None:
     """Add a person's visits, then the events they lead to."""
-    at = person.first_seen
+    moment = person.first_seen
     for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4, 6))):
         _, source, tags, url = dice.choices(SOURCES, [weight for weight, *_ in SOURCES])[0]
-        if at < END:
-            shop.visits.append(Visit(person, at, source, dice.choice(tags), url))
-        at += timedelta(days=dice.choice((0, 1, 3, 9, 20)), minutes=dice.randrange(45, 600))
+        if moment < END:
+            shop.visits.append(Visit(person, moment, source, dice.choice(tags), url))
+        moment += timedelta(days=dice.choice((0, 1, 3, 9, 20)), minutes=dice.randrange(45, 600))
     if dice.random() < 0.6:
         name = "lead_generated" if person.company is not None else "sign_up"
-        _sell(dice, shop, person, at, name)
-        at += timedelta(minutes=dice.randrange(31, 300))
+        _sell(dice, shop, person, moment, name)
+        moment += timedelta(minutes=dice.randrange(31, 300))
     if person.company is not None and dice.random() < 0.5:
-        _sell(dice, shop, person, at, "custom_event_1")
-        at += timedelta(days=2, minutes=dice.randrange(60))
+        _sell(dice, shop, person, moment, "custom_event_1")
+        moment += timedelta(days=2, minutes=dice.randrange(60))
     for _ in range(dice.choice((0, 1, 1, 1, 2, 3))):
-        _buy(dice, shop, person, at)
-        at += timedelta(days=dice.choice((4, 16, 45)), minutes=dice.randrange(700))
+        _buy(dice, shop, person, moment)
+        moment += timedelta(days=dice.choice((4, 16, 45)), minutes=dice.randrange(700))
 
 
 def _forget_the_unknown(shop: Shop, person: Person) -> None:

@@ -60,7 +60,7 @@ def test_what_is_right_is_what_the_model_says() -> None:
     assert RIGHT.keys() == {question.id for question in QUESTIONS}
 
 
-@pytest.mark.parametrize("question", [pytest.param(each, id=each.id) for each in QUESTIONS])
+@pytest.mark.parametrize("question", [pytest.param(question, id=question.id) for question in QUESTIONS])
 def test_a_question(tools: Tools, question: Question) -> None:
     outcome = ask(tools, question, RIGHT[question.id])
     if not question.lacks:
@@ -78,7 +78,7 @@ def test_every_ability_is_needed() -> None:
 
 
 def test_a_wrong_figure_is_noticed(tools: Tools) -> None:
-    [question] = [each for each in QUESTIONS if each.id == "revenue-of-a-month"]
+    [question] = [candidate for candidate in QUESTIONS if candidate.id == "revenue-of-a-month"]
     outcomes: list[Outcome] = [
         ask(tools, question, wrong) for wrong in (29698.93, "29698.92", None, [29698.92])
     ]  # fmt: skip
@@ -109,6 +109,6 @@ def test_the_command(
 def test_expressions(expression: str, value: Any) -> None:
     report = {"columns": ["source", "revenue"], "rows": [["email", 2], [None, 1]],
               "totals": {"revenue": 3}}  # fmt: skip
-    listed = {"items": [{"type": "a", "id": 7}, {"type": "b", "id": 8}]}
-    assert paths.read(expression, [report, listed]) == value
-    assert paths.fill_in({"id": ["$2.items[0].id"]}, [report, listed]) == {"id": [7]}
+    listing = {"items": [{"type": "a", "id": 7}, {"type": "b", "id": 8}]}
+    assert paths.read(expression, [report, listing]) == value
+    assert paths.fill_in({"id": ["$2.items[0].id"]}, [report, listing]) == {"id": [7]}

@@ -33,8 +33,8 @@ def test_it_works(connection: psycopg.Connection) -> None:
     stored = load(connection, install(connection, shop).space_id)
     facts = shop.facts()
     for report, model, mode in pick_share(product(REPORTS, list(MODELS)[::3], MODES), "shop", 5):
-        asked = {**report, **HALF_A_YEAR, "attribution_model": model, "query_mode": mode}
-        assert answered(stored, asked) == answered(facts, asked)
+        parameters = {**report, **HALF_A_YEAR, "attribution_model": model, "query_mode": mode}
+        assert answered(stored, parameters) == answered(facts, parameters)
     by_company = {"measures": ["revenue"], "group_by": ["company", "event"], **HALF_A_YEAR}
     assert labelled(stored, by_company) == labelled(facts, by_company)
 

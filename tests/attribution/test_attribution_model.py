@@ -59,22 +59,22 @@ class Journeys:
     def __init__(self, stage: Stage) -> None:
         self.companies = [stage.company() for _ in range(2)]
         owned = [*self.companies, None]
-        self.people = [(stage.contact(company_id=owned[at // 2]), owned[at // 2]) for at in range(6)]
+        self.people = [(stage.contact(company_id=owned[index // 2]), owned[index // 2]) for index in range(6)]
         self.stage = stage
         self.events: list[Event] = []
         self.touches: list[Touch] = []
 
     def add_touch(self, person: int, age: timedelta, source: str) -> None:
         contact_id, company_id = self.people[person]
-        at = LATEST - age
-        number = self.stage.touchpoint(contact_id, source, company_id=company_id, occurred_at=at)
-        self.touches.append(Touch(number, contact_id, company_id, at, source))
+        moment = LATEST - age
+        number = self.stage.touchpoint(contact_id, source, company_id=company_id, occurred_at=moment)
+        self.touches.append(Touch(number, contact_id, company_id, moment, source))
 
     def add_event(self, person: int, age: timedelta, amount: Decimal | None) -> None:
         contact_id, company_id = self.people[person]
-        at = LATEST - age
-        number = self.stage.event(contact_id, company_id=company_id, event_time=at, amount=amount)
-        self.events.append(Event(number, contact_id, company_id, at, amount))
+        moment = LATEST - age
+        number = self.stage.event(contact_id, company_id=company_id, event_time=moment, amount=amount)
+        self.events.append(Event(number, contact_id, company_id, moment, amount))
 
 
 touch_rows = st.tuples(st.integers(0, 5), st.sampled_from(AGES), st.sampled_from(SOME_SOURCES))
@@ -116,8 +116,8 @@ def test_sql_agrees_with_the_model(
             )
             assert_credits_add_up(expected)
             ids = tuple(SOURCE_IDS[name] for name in wanted)
-            found = stored_credits(journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS))
-            assert found == [
+            rows = stored_credits(journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS))
+            assert rows == [
                 (row.event.id, row.touch.id, row.amount) for row in expected if row.touch.source in wanted
             ], (model, days, by_company)
 
@@ -128,7 +128,7 @@ def assert_credits_add_up(credited: Sequence[Credit]) -> None:
         if event.amount is None:
             assert set(parts) == {None}
         else:
-            assert sum(part for part in parts if part is not None) == event.amount
+            assert sum(amount for amount in parts if amount is not None) == event.amount
 
 
 def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, int, Decimal | None]]:
@@ -181,8 +181,8 @@ def test_narrowing_loses_no_credit(
                     journeys.events, journeys.touches, model, days=days, by_company=by_company,
                     trained_model=TRAINED_MODEL,
                 )  # fmt: skip
-                found = [json.loads(line) for line in page.lines]
-                assert [(row["id"], row["touchpoint_id"], row["source"]) for row in found] == [
+                rows = [json.loads(line) for line in page.lines]
+                assert [(row["id"], row["touchpoint_id"], row["source"]) for row in rows] == [
                     (row.event.id, row.touch.id, row.touch.source)
                     for row in expected
                     if row.touch.source in wanted
@@ -195,8 +195,8 @@ def test_narrowing_loses_no_credit(
 
 def everything(attribution: Attribution) -> ListEvents:
     time = TimeRange(LATEST - timedelta(days=365), LATEST + timedelta(days=1))
-    shown = complete_fields(["source"], credited=True)
-    return ListEvents(EventSelection(time, (), attribution, (), shown), per_page=1000, position=None)
+    fields = complete_fields(["source"], credited=True)
+    return ListEvents(EventSelection(time, (), attribution, (), fields), per_page=1000, position=None)
 
 
 @given(rows=st.lists(st.tuples(amounts, st.integers(1, 60)), min_size=1, max_size=40))
@@ -204,7 +204,7 @@ def everything(attribution: Attribution) -> ListEvents:
 def test_shares_of_long_paths_are_exact(
     connection: psycopg.Connection, rows: list[tuple[Decimal | None, int]]
 ) -> None:
-    found = connection.execute(
+    credit_rows = connection.execute(
         SQL("""
         SELECT array_agg({linear} ORDER BY c.place), array_agg({u_shaped} ORDER BY c.place)
         FROM (
@@ -221,7 +221,7 @@ def test_shares_of_long_paths_are_exact(
         ),
         ([amount for amount, _ in rows], [touches for _, touches in rows]),
     ).fetchall()  # fmt: skip
-    for (amount, touches), (linear, u_shaped) in zip(rows, found, strict=True):
+    for (amount, touches), (linear, u_shaped) in zip(rows, credit_rows, strict=True):
         assert linear == shares(amount, [Fraction(1, touches)] * touches)
         ends, middle = Fraction(2, 5), Fraction(1, 5) / max(1, touches - 2)
         parts = [ends, *[middle] * (touches - 2), ends]

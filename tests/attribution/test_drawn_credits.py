@@ -47,8 +47,8 @@ def credited(api: Api, model: str, *sources: str) -> dict[str, float]:
 )
 def test_it_works(api: Api, model: str, shares: tuple[float | None, ...]) -> None:
     sources = [source for _, source in TOUCHES]
-    got = credited(api, model, *sources)
-    assert tuple(got.get(source) for source in sources) == shares
+    amounts = credited(api, model, *sources)
+    assert tuple(amounts.get(source) for source in sources) == shares
 
 
 @pytest.mark.usefixtures("purchase")

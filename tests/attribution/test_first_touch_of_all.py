@@ -32,6 +32,6 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("model", SINGLE)
 def test_a_path_has_the_same_credit_in_every_place(model: str) -> None:
-    path, other = ["google_ads", "direct", "facebook_ads", "direct"], ["tiktok_ads", "direct"]
-    first, second = credited(model, [path, other])
-    assert [second, first] == credited(model, [other, path])
+    path, other_path = ["google_ads", "direct", "facebook_ads", "direct"], ["tiktok_ads", "direct"]
+    first, second = credited(model, [path, other_path])
+    assert [second, first] == credited(model, [other_path, path])

@@ -48,12 +48,12 @@ def test_shares_are_those_of_the_rule(paths: list[tuple[int, list[int]]], weight
         by_source(units, path, {source: Fraction(worth[source - 1]) for source in path})
         for units, path in paths
     ]
-    found = shares_of(paths, weights)
-    assert found == [
+    share_lists = shares_of(paths, weights)
+    assert share_lists == [
         [share for share, source in zip(shares, path, strict=True) if worth[source - 1]]
         for shares, (_, path) in zip(expected, paths, strict=True)
     ]
-    for shares, (units, _) in zip(found, paths, strict=True):
+    for shares, (units, _) in zip(share_lists, paths, strict=True):
         assert sum(shares) == (units if shares else 0)
 
 
@@ -66,8 +66,8 @@ def test_what_a_source_has_depends_on_the_sources_met_alone(
     """It depends neither on how often a source occurs nor on when: touches of a source can swap positions,
     and more of them can be added, without changing any source's share.
     """
-    again = [*path, *(path[dice.randrange(len(path))] for _ in range(3))]  # type: ignore[attr-defined]
-    assert of_sources(again, units, weights) == of_sources(path, units, weights)
+    longer_path = [*path, *(path[dice.randrange(len(path))] for _ in range(3))]  # type: ignore[attr-defined]
+    assert of_sources(longer_path, units, weights) == of_sources(path, units, weights)
 
 
 def of_sources(path: list[int], units: int, weights: list[int]) -> dict[int, int]:

@@ -82,18 +82,18 @@ def test_weights_are_the_same_everywhere(
         " ORDER BY a.nth",
         (half_life, ages),
     ).fetchall()
-    assert [each for (each,) in rows] == expected
+    assert [value for (value,) in rows] == expected
 
 
 def test_every_step_of_the_first_half_life(connection: psycopg.Connection) -> None:
     steps = np.arange(STEPS)
     ages = -(-steps * 7 * DAY // STEPS)
-    (found,) = connection.execute(
+    (database_weights,) = connection.execute(
         "SELECT array_agg(decayed_weight(age, 7) ORDER BY age) FROM unnest(%s::bigint[]) age",
         (ages.tolist(),),
     ).fetchone() or ([],)
     expected = [weight(age, 7) for age in ages.tolist()]
-    assert found == weigh(ages, 7).tolist() == expected
+    assert database_weights == weigh(ages, 7).tolist() == expected
     assert expected[0] == LATEST_WEIGHT > expected[-1] > LATEST_WEIGHT // 2
     assert expected == sorted(set(expected), reverse=True)
 

@@ -63,7 +63,7 @@ def test_without_collectors_nothing_waits_for_them(connection: psycopg.Connectio
 def test_what_serves_a_space_may_only_add(
     connection: psycopg.Connection, make_space: Callable[..., int], statement: LiteralString
 ) -> None:
-    space_id, other = make_space(), make_space()
+    space_id, other_space_id = make_space(), make_space()
     role = fetch_role(connection).usable
     assert role is not None
     add(connection, space_id, timedelta())
@@ -72,5 +72,5 @@ def test_what_serves_a_space_may_only_add(
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            add(connection, other, timedelta())
-    assert (count(connection, space_id), count(connection, other)) == (2, 0)
+            add(connection, other_space_id, timedelta())
+    assert (count(connection, space_id), count(connection, other_space_id)) == (2, 0)

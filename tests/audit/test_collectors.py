@@ -35,19 +35,19 @@ class Syslog:
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while piece := await reader.read(65536):
-            self.received += piece
+        while chunk := await reader.read(65536):
+            self.received += chunk
         writer.close()
         self.closed.set()
 
     def messages(self) -> list[str]:
         """Return the messages, split by the length in front of each."""
-        found, rest = [], bytes(self.received)
-        while rest:
-            size, _, rest = rest.partition(b" ")
-            found.append(rest[: int(size)].decode())
-            rest = rest[int(size) :]
-        return found
+        messages, remainder = [], bytes(self.received)
+        while remainder:
+            size, _, remainder = remainder.partition(b" ")
+            messages.append(remainder[: int(size)].decode())
+            remainder = remainder[int(size) :]
+        return messages
 
 
 @asynccontextmanager

@@ -46,8 +46,8 @@ def test_applying_the_changes_gives_what_is_after(
             assert change.after.keys() == {
                 name for name in before[key] if before[key][name] != after[key][name]
             }
-    shown = {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in after.items()}
-    assert {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in rows.items()} == shown
+    expected = {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in after.items()}
+    assert {key: {**row, "secrets": row["secrets"] and HIDDEN_VALUE} for key, row in rows.items()} == expected
 
 
 @pytest.mark.parametrize("kind", HIDDEN)

@@ -67,8 +67,8 @@ def test_it_holds_the_last_thousand(api: Api, stage: Stage) -> None:
         " FROM generate_series(1, %s) n",
         (stage.space_id, contact_id, visit_id, NOON, MOST + 5),
     )
-    shown = [hit["event_url"] for hit in hits(api, contact_id)]
-    assert shown == [str(number) for number in range(MOST + 5, 5, -1)]
+    urls = [hit["event_url"] for hit in hits(api, contact_id)]
+    assert urls == [str(number) for number in range(MOST + 5, 5, -1)]
 
 
 def test_it_holds_what_merged_contacts_saw_and_nobody_else(api: Api, stage: Stage) -> None:

@@ -31,10 +31,10 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
          "fr-FR"),
     ]  # fmt: skip
     [contact] = stage.values("contacts", "id")
-    told = client.get(f"/contacts/{contact}", params={"include_browsing_session_data": 1}).json()
-    assert told["locations"] == ["Paris, Île-de-France, FR"]
-    [shown] = told["browsing_session_hits"]
-    assert (shown["country"], shown["os"], shown["source"]) == ("FR", "iOS", "direct")
+    answer = client.get(f"/contacts/{contact}", params={"include_browsing_session_data": 1}).json()
+    assert answer["locations"] == ["Paris, Île-de-France, FR"]
+    [browsing_hit] = answer["browsing_session_hits"]
+    assert (browsing_hit["country"], browsing_hit["os"], browsing_hit["source"]) == ("FR", "iOS", "direct")
 
 
 def test_what_is_known_stays(stage: Stage) -> None:

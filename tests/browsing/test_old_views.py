@@ -51,7 +51,7 @@ def test_it_works(database_url: str, stage: Stage) -> None:
     assert stage.rows("touchpoints", "id", "contact_id", "source_id") == touches
     assert stage.rows("events", "id", "contact_id", "source_mask") == events
     receipts = answers(database_url, stage)["receipts"]
-    assert [each and each.status for each in receipts[:4]] == [None] * 4
+    assert [receipt and receipt.status for receipt in receipts[:4]] == [None] * 4
     assert receipts[-1].status == "stored"
 
 
@@ -93,8 +93,8 @@ def test_killed_before_it_commits_it_changes_nothing(stage: Stage, monkeypatch: 
 def test_two_workers_take_turns(database_url: str, stage: Stage) -> None:
     stage.run(*visit("t1"))
     keep_for(stage, 30)
-    with connect(database_url) as other, other.transaction():
-        assert try_lock(other, stage.space_id)
+    with connect(database_url) as other_connection, other_connection.transaction():
+        assert try_lock(other_connection, stage.space_id)
         assert not delete_old_views(stage.connection, stage.space_id, current_time=NOW)
     assert views(stage) == 4
     assert delete_old_views(stage.connection, stage.space_id, current_time=NOW)
@@ -112,7 +112,7 @@ def test_a_late_touch_near_deleted_page_views_is_stored(stage: Stage) -> None:
 
 def test_erasing_takes_tag_sets_of_page_views_that_are_gone(stage: Stage) -> None:
     page = "https://shop.example/for/ada@example.com"
-    [said, _] = stage.run(
+    [event_id, _] = stage.run(
         event(email="ada@acme.com", trk_token="t1", event_time=T0 + 90 * MINUTE),
         hit(trk_token="t1", url=page),
     )
@@ -121,7 +121,7 @@ def test_erasing_takes_tag_sets_of_page_views_that_are_gone(stage: Stage) -> Non
     keep_for(stage, 30)
     settle(stage)
     assert stage.values("hits", "id") == []
-    erase(stage, stage.contact_of(said))
+    erase(stage, stage.contact_of(event_id))
     assert stage.values("tag_sets", "id") == []
 
 

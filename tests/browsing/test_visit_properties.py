@@ -50,23 +50,23 @@ batches = st.just([1] * 30) | st.lists(st.integers(1, 6), max_size=8)
 @st.composite
 def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple[str, int]]]:
     """Return rows in order of arrival, and the same rows for the model."""
-    sent: list[Accepted] = []
-    seen: list[PageView] = []
-    others: list[tuple[str, int]] = []
-    for number, each in enumerate(draw(told)):
-        if isinstance(each, int):
-            sent.append(event(email="ada@acme.com", event_time=each, trk_source="sms",
+    items: list[Accepted] = []
+    page_views: list[PageView] = []
+    other_touches: list[tuple[str, int]] = []
+    for number, arrival in enumerate(draw(told)):
+        if isinstance(arrival, int):
+            items.append(event(email="ada@acme.com", event_time=arrival, trk_source="sms",
                               trk_campaign=f"campaign {number}"))  # fmt: skip
-            others.append(("ada", each))
+            other_touches.append(("ada", arrival))
         else:
-            token, at, how = each
+            token, moment, how = arrival
             url, referrer, source, campaign = ARRIVALS[how]
-            sent.append(hit(trk_token=token, occurred_at=at, url=url, referrer=referrer))
-            seen.append(PageView(number, CONTACTS[token], token, at, source, campaign))
-    for repeated in draw(st.lists(st.integers(0, len(sent) - 1), max_size=3)):
-        if not isinstance(sent[repeated], type(event())):
-            sent.append(sent[repeated])
-    return sent, seen, others
+            items.append(hit(trk_token=token, occurred_at=moment, url=url, referrer=referrer))
+            page_views.append(PageView(number, CONTACTS[token], token, moment, source, campaign))
+    for repeated in draw(st.lists(st.integers(0, len(items) - 1), max_size=3)):
+        if not isinstance(items[repeated], type(event())):
+            items.append(items[repeated])
+    return items, page_views, other_touches
 
 
 def known(stage: Stage) -> None:
@@ -91,7 +91,7 @@ def stored_visits(stage: Stage) -> set[tuple[Any, ...]]:
             "visits", "id", "extract(epoch FROM started_at) * 1000",
             "extract(epoch FROM last_hit_at) * 1000",
         )
-    } | {("of no visit", each) for each in members}  # fmt: skip
+    } | {("of no visit", leftover_id) for leftover_id in members}  # fmt: skip
 
 
 @FEW
@@ -101,11 +101,11 @@ def test_it_works(
     story: tuple[list[Accepted], list[PageView], list[tuple[str, int]]],
     sizes: list[int],
 ) -> None:
-    sent, seen, others = story
+    items, page_views, other_touches = story
     stage = new_stage(connection)
     known(stage)
-    run(stage, sent, sizes)
-    visits = visits_of(seen)
+    run(stage, items, sizes)
+    visits = visits_of(page_views)
     assert stored_visits(stage) == {
         (frozenset(view.number for view in visit.views), visit.views[0].at, visit.views[-1].at)
         for visit in visits
@@ -115,7 +115,7 @@ def test_it_works(
         numbers[touchpoint]: SOURCES[source - 1]
         for touchpoint, source, by_hit in stage.rows("touchpoints", "id", "source_id", "by_hit")
         if by_hit
-    } == select_touches(visits, others)
+    } == select_touches(visits, other_touches)
     check_sources(stage)
 
 
@@ -126,12 +126,12 @@ def test_batches_make_no_difference(
     story: tuple[list[Accepted], list[PageView], list[tuple[str, int]]],
     sizes: list[int],
 ) -> None:
-    sent, _, _ = story
+    items, _, _ = story
     dumps = []
-    for split in ([], [1] * len(sent), sizes):
+    for split in ([], [1] * len(items), sizes):
         stage = new_stage(connection)
         known(stage)
-        run(stage, sent, split)
+        run(stage, items, split)
         dumps.append(stage.dump())
     assert dumps[0] == dumps[1]
     assert dumps[0] == dumps[2]

@@ -27,14 +27,16 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def view(minute: float, **values: Any) -> AcceptedHit:
     """Return a page view of browser t1, `minute` minutes after T0, unless `values` override it."""
-    at = T0 + round(minute * MINUTE)
-    return hit(**{"trk_token": "t1", "occurred_at": at, "url": PAGE, **values})
+    moment = T0 + round(minute * MINUTE)
+    return hit(**{"trk_token": "t1", "occurred_at": moment, "url": PAGE, **values})
 
 
 def touches(stage: Stage) -> list[tuple[float, str]]:
     """Return the time of each page view's touchpoint, in minutes after T0, and its source."""
     rows = stage.rows("touchpoints", "extract(epoch FROM occurred_at)", "source_id", "by_hit")
-    return [(float(at) / 60 - T0 / MINUTE, SOURCES[source - 1]) for at, source, by_hit in rows if by_hit]
+    return [
+        (float(seconds) / 60 - T0 / MINUTE, SOURCES[source - 1]) for seconds, source, by_hit in rows if by_hit
+    ]
 
 
 def in_minutes(stage: Stage) -> list[tuple[float, float]]:
@@ -59,10 +61,10 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
     assert stage.rows("touchpoints", *columns) == [
         ("9", "spring", "utm_source_paid", "google.com", cookies, False)
     ]
-    asked = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 00:00:00",
+    parameters = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 00:00:00",
              "sources": "facebook_ads", "attribution_model": "last_touch",
              "attribution_window": 7, "fields": ["id", "amount", "campaign_id"]}  # fmt: skip
-    [row] = client.get("/events", params=asked).json()["data"]
+    [row] = client.get("/events", params=parameters).json()["data"]
     assert (row["amount"], row["campaign_id"]) == (80, "9")
     assert str(row["id"]) == str(bought)
 
@@ -175,9 +177,9 @@ def test_the_same_again_changes_nothing(stage: Stage, limit: int) -> None:
     stage.put(once, view(10, referrer=INSIDE), once, once)
     stage.process(limit)
     before = stage.dump()
-    [again] = stage.run(once)
+    [repeat_id] = stage.run(once)
     assert stage.rows("duplicates", "reason", "event_id") == [("repeated_hit", None)] * 3
-    assert again in stage.values("duplicates", "id")
+    assert repeat_id in stage.values("duplicates", "id")
     after = stage.dump()
     assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + 1
     assert before == after
@@ -271,8 +273,8 @@ def test_its_receipt_is_not_wrong(stage: Stage, server: Running, make_key: Any) 
     first = view(0)
     stored, repeated = stage.run(first, first)
     with client_for(server, make_key(stage.space_id)) as client:
-        told = [client.get(f"/receipts/{receipt}").json() for receipt in (stored, repeated)]
-    assert [(each["status"], each["event_id"], each["reason"]) for each in told] == [
+        receipts = [client.get(f"/receipts/{receipt}").json() for receipt in (stored, repeated)]
+    assert [(receipt["status"], receipt["event_id"], receipt["reason"]) for receipt in receipts] == [
         ("stored", None, None), ("duplicate", None, "repeated_hit"),
     ]  # fmt: skip
 
@@ -299,16 +301,16 @@ def test_a_visit_goes_on_through_a_merge(stage: Stage, limit: int) -> None:
 def test_undoing_the_merge_divides_it(stage: Stage, database_url: str) -> None:
     stage.run(person(email="ada@acme.com"))
     stage.run(view(0, referrer=GOOGLE), view(5, referrer=INSIDE))
-    [_, other] = stage.values("contacts", "id")
+    [_, other_id] = stage.values("contacts", "id")
     stage.run(person(email="ada@acme.com", trk_token="t1"))
     stage.run(view(10, referrer=INSIDE), view(20, referrer=INSIDE))
-    undo(database_url, stage, other)
+    undo(database_url, stage, other_id)
     assert sorted(in_minutes(stage)) == [(0, 5), (10, 20)]
     visits = dict(stage.rows("visits", "id", "contact_id"))
     assert len(visits) == 2
     for contact, visit in stage.rows("hits", "contact_id", "visit_id"):
         assert visits[visit] == contact
-    assert stage.values("touchpoints", "contact_id") == [other]
+    assert stage.values("touchpoints", "contact_id") == [other_id]
 
 
 def test_visits_of_one_browser_join_when_somebody_returns_after_a_merge(
@@ -319,11 +321,11 @@ def test_visits_of_one_browser_join_when_somebody_returns_after_a_merge(
     stage.run(view(0, referrer=GOOGLE))
     stage.run(person(tracking_id="u2", email="c@b.org", trk_token="t1"))
     stage.run(view(40, referrer=GOOGLE))
-    [_, other] = stage.values("contacts", "id")
+    [_, other_id] = stage.values("contacts", "id")
     stage.run(by("api_key", person(tracking_id="u1", email="c@b.org", trk_token="t1")))
     assert touches(stage) == [(0, "google_organic"), (40, "google_organic")]
     stage.run(view(20, referrer=INSIDE))
     assert in_minutes(stage) == [(0, 40)]
     assert touches(stage) == [(0, "google_organic")]
-    undo(database_url, stage, other)
+    undo(database_url, stage, other_id)
     assert sorted(in_minutes(stage)) == [(0, 20), (40, 40)]

@@ -33,20 +33,20 @@ def contact_id(stage: Stage) -> int:
 
 def test_it_works(stage: Stage, contact_id: int, exports: Exports) -> None:
     event_id = stage.event(contact_id, amount=10)
-    asked = exports.api.send("POST", "/events/exports", json={"date": DAY})
-    assert asked.status_code == 202
-    told = asked.json()
-    assert told.keys() == {"export_id", "status", "message"}
-    assert (type(told["export_id"]), told["status"]) == (int, "queued")
-    waiting = exports.status(told["export_id"])
+    response = exports.api.send("POST", "/events/exports", json={"date": DAY})
+    assert response.status_code == 202
+    answer = response.json()
+    assert answer.keys() == {"export_id", "status", "message"}
+    assert (type(answer["export_id"]), answer["status"]) == (int, "queued")
+    waiting = exports.status(answer["export_id"])
     assert waiting.keys() == {"export_id", "status", "created_at", "message"}
-    assert (waiting["export_id"], waiting["status"]) == (told["export_id"], "queued")
+    assert (waiting["export_id"], waiting["status"]) == (answer["export_id"], "queued")
     assert exports.work() >= 1
-    done = exports.status(told["export_id"])
-    assert done.keys() == {
+    status = exports.status(answer["export_id"])
+    assert status.keys() == {
         "export_id", "status", "created_at", "download_url", "completed_at", "expires_at",
     }  # fmt: skip
-    assert exports.lines(told["export_id"]) == [{"id": event_id, "event_time_utc": "2026-05-13T12:00:00Z"}]
+    assert exports.lines(answer["export_id"]) == [{"id": event_id, "event_time_utc": "2026-05-13T12:00:00Z"}]
 
 
 def test_the_lines_are_those_of_list_events(
@@ -57,7 +57,7 @@ def test_the_lines_are_those_of_list_events(
             contact_id, event_time=NOON.replace(minute=minute), amount=100,
             event_name="purchase" if minute % 2 else "sign_up", order_name='a "quoted\\one"\n',
         )  # fmt: skip
-    for asked in (
+    for parameters in (
         {},
         {"fields": ["amount", "order_name", "configured_name", "company_id", "event_url"]},
         {"event_names": ["purchase"]},
@@ -67,7 +67,7 @@ def test_the_lines_are_those_of_list_events(
         {**CREDITED, "attribution_model": "last_platform_touch", "sources": ["direct"]},
     ):
         day = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
-        assert exports.whole(date=DAY, **asked) == api.rows(**day, **asked), asked
+        assert exports.whole(date=DAY, **parameters) == api.rows(**day, **parameters), parameters
 
 
 @pytest.mark.parametrize("slice_events", [1, 2, 5])
@@ -91,7 +91,7 @@ def test_slices_are_in_order_and_complete(
             contact_id, company_id=company_id, event_time=moment, amount=number, order_name=f"#{number}",
             self_reported_source="email" if number % 3 else None,
         )  # fmt: skip
-    asked = [
+    bodies = [
         {
             "attribution_model": model,
             "sources": sources,
@@ -103,9 +103,9 @@ def test_slices_are_in_order_and_complete(
         for sources in (SOURCES, SOURCES[:1])
         for mode in ("profile", "company")
     ]
-    jobs = [exports.ask(date=DAY, **body) for body in asked]
+    jobs = [exports.ask(date=DAY, **body) for body in bodies]
     exports.work()
-    for job, body in zip(jobs, asked, strict=True):
+    for job, body in zip(jobs, bodies, strict=True):
         day = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
         rows = api.rows(per_page=1000, **day, **body)
         assert rows, body
@@ -204,17 +204,17 @@ def test_a_hierarchy_field_brings_the_source(stage: Stage, contact_id: int, expo
 def test_scopes(server: Running, stage: Stage, exports: Exports, make_key: Callable[..., str]) -> None:
     export_id = exports.ask(date=DAY)
     with client_for(server, make_key(stage.space_id, ["events:read"])) as client:
-        asked = client.post("/events/exports", json={"date": DAY})
-        told = client.get(f"/events/exports/{export_id}")
-    assert (asked.status_code, "exports:write" in asked.text) == (403, True)
-    assert (told.status_code, "exports:read" in told.text) == (403, True)
+        create_response = client.post("/events/exports", json={"date": DAY})
+        status_response = client.get(f"/events/exports/{export_id}")
+    assert (create_response.status_code, "exports:write" in create_response.text) == (403, True)
+    assert (status_response.status_code, "exports:read" in status_response.text) == (403, True)
 
 
 def test_an_export_of_another_kind_or_nobody_s_is_not_found(exports: Exports) -> None:
     export_id = exports.ask(date=DAY)
     for path in (f"/companies/exports/{export_id}", "/events/exports/999999999999999999"):
-        told = exports.api.get(path)
-        assert (told.status_code, told.json()) == (404, {"message": "Export not found."})
+        response = exports.api.get(path)
+        assert (response.status_code, response.json()) == (404, {"message": "Export not found."})
     assert exports.api.get("/events/exports/x").status_code == 422
 
 

@@ -32,14 +32,14 @@ def _names(text: str) -> list[str]:
 
 def test_it_works() -> None:
     tokens = (*CONTACT_COLUMNS[:5], TRK_TOKENS, *CONTACT_COLUMNS[5:])
-    for title, wanted in (
+    for title, column_list in (
         ("Columns of events", columns(FIELDS)),
         ("Columns of contacts", tokens),
         ("Columns of companies", COMPANY_COLUMNS),
     ):
-        assert documented(title) == {column.name: str(column.type) for column in wanted}, title
+        assert documented(title) == {column.name: str(column.type) for column in column_list}, title
     assert re.findall(r"^\| ([a-z ]+) \| [^|]+\| [^|]+\| `[A-Z]", PAGE, re.MULTILINE) == [
-        str(each) for each in ColumnType
+        str(column_type) for column_type in ColumnType
     ]
 
 
@@ -53,9 +53,11 @@ def test_types_are_those_of_the_schemas() -> None:
     for name, field in FIELDS.items():
         schema = schemas[name]
         variants = schema.get("anyOf", [schema])
-        kinds = [kind for each in variants for kind in _listed(each.get("type", "string"))]
+        kinds = [kind for variant in variants for kind in _listed(variant.get("type", "string"))]
         assert names[field.type] in kinds, name
-        assert (field.type is ColumnType.MOMENT) == ("date-time" in [each.get("format") for each in variants])
+        assert (field.type is ColumnType.MOMENT) == (
+            "date-time" in [variant.get("format") for variant in variants]
+        )
 
 
 def _listed(kinds: str | list[str]) -> list[str]:

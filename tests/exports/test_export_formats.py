@@ -36,7 +36,7 @@ DAY = "2026-05-13"
 EVERY_FIELD = [name for name in FIELDS if name not in {"id", "event_time_utc"}][:20]
 CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 0}
 CREATED = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
-TYPES = tuple(LineColumn(f"a_{number}", each) for number, each in enumerate(ColumnType))
+TYPES = tuple(LineColumn(f"a_{number}", column_type) for number, column_type in enumerate(ColumnType))
 RISKY = ("=1", "'=1", '"=', " \ufeff=1", "'\t", "+1 x", "+1", "'+1")
 """Texts that a spreadsheet may run as a formula, and texts that only look like formulas."""
 EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 25, 2000)
@@ -77,13 +77,13 @@ def plain(text: str) -> str:
 def from_csv(text: str, columns: Sequence[LineColumn]) -> list[list[Any]]:
     header, *rows = split_csv(text)
     assert header == [column.name for column in columns]
-    read: dict[ColumnType, Callable[[str], Any]] = {
+    parsers: dict[ColumnType, Callable[[str], Any]] = {
         ColumnType.WHOLE: int, ColumnType.AMOUNT: Decimal, ColumnType.NUMBER: Decimal,
         ColumnType.BOOLEAN: {"true": True, "false": False}.__getitem__, ColumnType.TEXT: plain,
         ColumnType.MOMENT: datetime.fromisoformat, ColumnType.TEXTS: json.loads,
     }  # fmt: skip
     return [
-        [None if cell is None else read[column.type](cell)
+        [None if cell is None else parsers[column.type](cell)
          for cell, column in zip(row, columns, strict=True)]
         for row in rows
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def in_format(
 ) -> bytes:
     sink = Collected()
     middle = len(lines) // 2
-    write([part for part in (lines[:middle], lines[middle:]) if part], columns, sink)
+    write([chunk for chunk in (lines[:middle], lines[middle:]) if chunk], columns, sink)
     return sink.data
 
 
@@ -125,23 +125,23 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     stage.event(contact, amount=None, order_id="-1\nö, 🛒 \U00020000", event_time=NOON)
     body = {"date": DAY, **CREDITED, "fields": EVERY_FIELD}
     expected = exports.whole(**body)
-    wanted = columns(name for name in FIELDS if name in expected[0])
+    column_list = columns(name for name in FIELDS if name in expected[0])
     lines = [as_json(row) for row in expected]
     export_id = exports.ask(**body, format="csv")
     exports.work()
     link = exports.status(export_id)["download_url"]
-    found = exports.fetch(link)
+    response = exports.fetch(link)
     assert ".csv.gz?" in link
-    assert found.headers["content-type"] == "application/gzip"
-    text = gzip.decompress(found.content).decode()
-    assert from_csv(text, wanted) == from_ndjson(lines, wanted)
+    assert response.headers["content-type"] == "application/gzip"
+    text = gzip.decompress(response.content).decode()
+    assert from_csv(text, column_list) == from_ndjson(lines, column_list)
     export_id = exports.ask(**body, format="parquet")
     exports.work()
     link = exports.status(export_id)["download_url"]
-    found = exports.fetch(link)
+    response = exports.fetch(link)
     assert ".parquet?" in link
-    assert found.headers["content-type"] == "application/vnd.apache.parquet"
-    assert from_parquet(found.content, wanted) == from_ndjson(lines, wanted)
+    assert response.headers["content-type"] == "application/vnd.apache.parquet"
+    assert from_parquet(response.content, column_list) == from_ndjson(lines, column_list)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
@@ -159,8 +159,8 @@ def as_json(value: Any) -> str:
 
 
 def decimals(digits: int, places: int) -> st.SearchStrategy[str]:
-    most = 10**digits - 1
-    numbers = st.one_of(st.integers(-most, most), st.integers(-99, 99))
+    largest = 10**digits - 1
+    numbers = st.one_of(st.integers(-largest, largest), st.integers(-99, 99))
     return numbers.map(lambda units: f"{Decimal(units).scaleb(-places):f}")
 
 
@@ -170,7 +170,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[str]] = {
     ColumnType.NUMBER: decimals(28, 10),
     ColumnType.BOOLEAN: st.sampled_from(["true", "false"]),
     ColumnType.TEXT: ANY_TEXT.map(as_json),
-    ColumnType.MOMENT: MOMENTS.map(lambda at: json.dumps(at.isoformat().replace("+00:00", "Z"))),
+    ColumnType.MOMENT: MOMENTS.map(lambda moment: json.dumps(moment.isoformat().replace("+00:00", "Z"))),
     ColumnType.TEXTS: st.lists(ANY_TEXT, max_size=3).map(as_json),
 }  # fmt: skip
 LINES = st.tuples(*(st.one_of(VALUES[column.type], st.just("null")) for column in TYPES)).map(
@@ -200,7 +200,7 @@ def test_no_cell_is_a_formula_and_others_read_it_too(texts: list[str]) -> None:
 
 
 def test_an_empty_export_has_its_columns(exports: Exports) -> None:
-    for kind, body, wanted in (
+    for kind, body, column_names in (
         ("events", {"date": "2031-01-01", "fields": ["amount"]},
          ["id", "amount", "event_time_utc"]),
         ("companies", {"start_date": "2031-01-01 00:00:00", "end_date": "2031-01-02 00:00:00"},
@@ -208,14 +208,14 @@ def test_an_empty_export_has_its_columns(exports: Exports) -> None:
     ):  # fmt: skip
         export_id = exports.ask(kind, **body, format="csv", compression="none")
         exports.work()
-        found = exports.fetch(exports.status(export_id, kind)["download_url"])
-        assert found.text == ",".join(wanted) + "\r\n"
-        assert found.headers["content-type"] == "text/csv; charset=utf-8"
+        response = exports.fetch(exports.status(export_id, kind)["download_url"])
+        assert response.text == ",".join(column_names) + "\r\n"
+        assert response.headers["content-type"] == "text/csv; charset=utf-8"
         export_id = exports.ask(kind, **body, format="parquet")
         exports.work()
-        found = exports.fetch(exports.status(export_id, kind)["download_url"])
-        table = read_parquet(io.BytesIO(found.content)).read_all()
-        assert (table.num_rows, table.column_names) == (0, wanted)
+        response = exports.fetch(exports.status(export_id, kind)["download_url"])
+        table = read_parquet(io.BytesIO(response.content)).read_all()
+        assert (table.num_rows, table.column_names) == (0, column_names)
 
 
 @pytest.mark.parametrize("trk_tokens", [False, True])
@@ -230,20 +230,20 @@ def test_contacts_and_companies(stage: Stage, exports: Exports, trk_tokens: bool
     stage.identifier(contact_id, "trk_token", "t")
     tokens = (*CONTACT_COLUMNS[:5], TRK_TOKENS, *CONTACT_COLUMNS[5:])
     more = {"include_trk_tokens": trk_tokens}
-    for kind, body, wanted in (
+    for kind, body, column_list in (
         ("contacts", {**CREATED, **more}, tokens if trk_tokens else CONTACT_COLUMNS),
         ("companies", CREATED, COMPANY_COLUMNS),
     ):
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         for name in Format:
             export_id = exports.ask(kind, **body, format=name)
             exports.work()
             data = exports.fetch(exports.status(export_id, kind)["download_url"]).content
-            found[name] = data if name == "parquet" else gzip.decompress(data)
-        expected = from_ndjson(found["ndjson"].decode().splitlines(), wanted)
+            contents[name] = data if name == "parquet" else gzip.decompress(data)
+        expected = from_ndjson(contents["ndjson"].decode().splitlines(), column_list)
         assert len(expected) == 1
-        assert from_csv(found["csv"].decode(), wanted) == expected
-        assert from_parquet(found["parquet"], wanted) == expected
+        assert from_csv(contents["csv"].decode(), column_list) == expected
+        assert from_parquet(contents["parquet"], column_list) == expected
 
 
 def test_errors_come_through_the_writer_of_parquet() -> None:
@@ -257,11 +257,11 @@ def test_errors_come_through_the_writer_of_parquet() -> None:
         yield lines
         raise KeyboardInterrupt
 
-    wanted = [LineColumn("a", ColumnType.WHOLE)]
+    column_list = [LineColumn("a", ColumnType.WHOLE)]
     with pytest.raises(OSError, match="No space"):
-        write_parquet([lines], wanted, Full())
+        write_parquet([lines], column_list, Full())
     with pytest.raises(KeyboardInterrupt):
-        write_parquet(stop(), wanted, Collected())
+        write_parquet(stop(), column_list, Collected())
 
 
 @pytest.mark.parametrize(
@@ -284,12 +284,12 @@ def test_parquet_without_its_package_is_refused_with_a_reason(
     exports: Exports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headwater.exports.kinds.can_write_parquet", lambda: False)
-    told = exports.refused(date=DAY, format="parquet")
-    assert told == {"format": ["The format cannot be parquet: headwater[parquet] is not installed."]}
+    errors = exports.refused(date=DAY, format="parquet")
+    assert errors == {"format": ["The format cannot be parquet: headwater[parquet] is not installed."]}
 
 
 def test_names_say_what_files_hold() -> None:
-    for form in (FileForm(each, by_gzip) for each in Format for by_gzip in (False, True)):
+    for form in (FileForm(file_format, by_gzip) for file_format in Format for by_gzip in (False, True)):
         assert FileForm.parse_name(f"x{form.extension}") == form
     with pytest.raises(ValueError, match="xlsx"):
         FileForm.parse_name("x.xlsx")
@@ -310,10 +310,10 @@ def test_lines_are_read_in_files_of_their_size(sizes: list[int], most: int) -> N
 def test_the_documentation_s_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = columns(["event_name", "amount"])
+    column_list = columns(["event_name", "amount"])
     for number in range(2):
         lines = ['{"event_name":"purchase","amount":12.5}'] * 2
-        data = in_format(write_parquet, lines, wanted)
+        data = in_format(write_parquet, lines, column_list)
         (tmp_path / f"events-{number}.parquet").write_bytes(data)
     page = (ROOT / "docs" / "exports.md").read_text()
     code = re.search(r"```python\n(import duckdb\n.*?)```", page, re.DOTALL)

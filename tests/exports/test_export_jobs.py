@@ -80,13 +80,13 @@ def test_it_works(stage: Stage, exports: Exports, folder: Path) -> None:
     export_id = exports.ask(date=DAY, fields=["order_name"])
     before = files(folder)
     exports.work()
-    (made,) = files(folder) - before
-    assert len(gzip.decompress((folder / made).read_bytes()).splitlines()) == 5000
+    (file,) = files(folder) - before
+    assert len(gzip.decompress((folder / file).read_bytes()).splitlines()) == 5000
     row = stage.connection.execute(
         "SELECT status, attempts, rows_done, file, lease FROM exports"
         " WHERE space_id = %s AND id = %s", (stage.space_id, export_id),
     ).fetchone()  # fmt: skip
-    assert row == ("completed", 1, 5000, made, None)
+    assert row == ("completed", 1, 5000, file, None)
 
 
 def test_the_message_tells_how_far_it_is(exports: Exports) -> None:
@@ -96,12 +96,12 @@ def test_the_message_tells_how_far_it_is(exports: Exports) -> None:
     assert exports.status(export_id)["status"] == "processing"
     assert exports.status(export_id)["message"] == "The export is being prepared."
     assert jobs.renew(exports.connection, job, 1200, 5000)
-    told = exports.status(export_id)["message"]
-    assert told == "1200 rows written so far, from 5000 events."
+    progress = exports.status(export_id)["message"]
+    assert progress == "1200 rows written so far, from 5000 events."
     jobs.put_back(exports.connection, job, "The database was unavailable.")
-    told = exports.status(export_id)
-    assert told["status"] == "queued"
-    assert told["message"].endswith("The database was unavailable.")
+    progress = exports.status(export_id)
+    assert progress["status"] == "queued"
+    assert progress["message"].endswith("The database was unavailable.")
 
 
 def test_equal_exports_are_equal_files(stage: Stage, exports: Exports) -> None:
@@ -122,13 +122,13 @@ def test_a_full_disk_fails_the_job_and_leaves_nothing(stage: Stage, exports: Exp
         with small_files(100_000):
             exports.work()
         assert files(folder) == before
-        told = exports.status(export_id)
-        assert told["status"] == ("queued" if attempt < jobs.TRIES else "failed")
-        assert "space left" in told["message"]
+        status = exports.status(export_id)
+        assert status["status"] == ("queued" if attempt < jobs.TRIES else "failed")
+        assert "space left" in status["message"]
         retry_now(stage)
-    other = exports.ask(date="2030-01-01")  # the other exports go on
+    other_id = exports.ask(date="2030-01-01")  # the other exports go on
     exports.work()
-    assert exports.lines(other) == []
+    assert exports.lines(other_id) == []
 
 
 def test_a_folder_that_cannot_be_used_fails_the_job_and_says_why(
@@ -143,14 +143,14 @@ def test_a_folder_that_cannot_be_used_fails_the_job_and_says_why(
     try:
         for attempt in range(1, jobs.TRIES + 1):
             exports.work()
-            told = exports.status(export_id)
-            assert told["status"] == ("queued" if attempt < jobs.TRIES else "failed")
-            assert reason in told["message"]
+            status = exports.status(export_id)
+            assert status["status"] == ("queued" if attempt < jobs.TRIES else "failed")
+            assert reason in status["message"]
             retry_now(stage)
     finally:
         folder.unlink()
         aside.rename(folder)
-    assert told["message"].startswith(reason)
+    assert status["message"].startswith(reason)
 
 
 def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: Exports) -> None:
@@ -161,8 +161,8 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
         claim(exports)
     retry_now(stage)
     exports.work()
-    told = exports.status(export_id)
-    assert (told["status"], told["message"]) == ("failed", "There is no space left.")
+    status = exports.status(export_id)
+    assert (status["status"], status["message"]) == ("failed", "There is no space left.")
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_a_job_whose_every_try_was_killed_has_failed(stage: Stage, exports: Expo
         claim(exports)
         retry_now(stage)
     exports.work()
-    told = exports.status(export_id)
-    assert (told["status"], told["message"]) == ("failed", jobs.EXHAUSTED)
+    status = exports.status(export_id)
+    assert (status["status"], status["message"]) == ("failed", jobs.EXHAUSTED)
 
 
 def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -> None:
@@ -239,7 +239,7 @@ def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -
     slow = claim(exports)
     retry_now(stage)
     exports.work()
-    done = exports.status(export_id)
+    status = exports.status(export_id)
     assert not jobs.renew(exports.connection, slow, 3, 10)
     assert not jobs.complete(exports.connection, slow, [3])
     jobs.put_back(exports.connection, slow, "too late")
@@ -248,7 +248,7 @@ def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -
         ExportAttempt(exports.url, slow).hand_over(exports.connection, [3])
     after = exports.status(export_id)
     assert after["status"] == "completed"
-    assert after["completed_at"] == done["completed_at"]
+    assert after["completed_at"] == status["completed_at"]
     assert len(exports.lines(export_id)) == 10
 
 
@@ -310,8 +310,8 @@ def test_files_are_kept_for_seven_days(stage: Stage, exports: Exports, folder: P
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
     assert stage.space_id not in jobs.spaces_to_tidy(exports.connection)
     assert len(files(folder) - before) == 1
-    told = exports.status(old)
-    assert (told["status"], told["message"]) == ("failed", jobs.FORGOTTEN)
+    status = exports.status(old)
+    assert (status["status"], status["message"]) == ("failed", jobs.FORGOTTEN)
     assert exports.lines(young) == []
 
 

@@ -27,8 +27,8 @@ def link(exports: Exports) -> str:
 def with_query(link: str, **changes: str | None) -> str:
     parts = urlsplit(link)
     query = {**dict(parse_qsl(parts.query)), **changes}
-    kept = {name: value for name, value in query.items() if value is not None}
-    return parts._replace(query=urlencode(kept)).geturl()
+    parameters = {name: value for name, value in query.items() if value is not None}
+    return parts._replace(query=urlencode(parameters)).geturl()
 
 
 def test_it_works(exports: Exports, link: str) -> None:
@@ -49,13 +49,13 @@ def test_it_expires_fifteen_minutes_after_the_answer_that_had_it(exports: Export
     export_id = exports.ask(date=DAY)
     exports.work()
     before = datetime.now(UTC).replace(microsecond=0)
-    told = exports.status(export_id)
-    expires = datetime.fromisoformat(told["expires_at"])
+    status = exports.status(export_id)
+    expires = datetime.fromisoformat(status["expires_at"])
     assert before <= expires - timedelta(minutes=15) <= datetime.now(UTC)
-    assert dict(parse_qsl(urlsplit(told["download_url"]).query))["expires"] == str(int(expires.timestamp()))
-    again = exports.status(export_id)
-    assert again["expires_at"] >= told["expires_at"]
-    assert exports.fetch(again["download_url"]).status_code == 200
+    assert dict(parse_qsl(urlsplit(status["download_url"]).query))["expires"] == str(int(expires.timestamp()))
+    later_status = exports.status(export_id)
+    assert later_status["expires_at"] >= status["expires_at"]
+    assert exports.fetch(later_status["download_url"]).status_code == 200
 
 
 def test_names_cannot_be_guessed(exports: Exports) -> None:
@@ -86,16 +86,16 @@ def test_names_cannot_be_guessed(exports: Exports) -> None:
 def test_a_link_that_was_changed_is_refused(
     exports: Exports, link: str, change: dict[str, str | None]
 ) -> None:
-    told = exports.fetch(with_query(link, **change))
-    assert told.status_code == 403
-    assert told.json() == {"message": "This link is not valid, or it has expired."}
+    response = exports.fetch(with_query(link, **change))
+    assert response.status_code == 403
+    assert response.json() == {"message": "This link is not valid, or it has expired."}
 
 
 def test_a_link_opens_no_other_file(exports: Exports, link: str) -> None:
     export_id = exports.ask(date=DAY)
     exports.work()
-    mine, other = urlsplit(link), urlsplit(exports.status(export_id)["download_url"])
-    assert exports.fetch(mine._replace(path=other.path).geturl()).status_code == 403
+    mine, other_link = urlsplit(link), urlsplit(exports.status(export_id)["download_url"])
+    assert exports.fetch(mine._replace(path=other_link.path).geturl()).status_code == 403
     renamed = mine.path.replace("events-2026-05-13", "harmless")
     assert exports.fetch(mine._replace(path=renamed).geturl()).status_code == 403
 
@@ -106,9 +106,9 @@ def test_a_link_opens_no_other_file(exports: Exports, link: str) -> None:
      "/downloads/x.ndjson.gz/x", "/downloads/a", "/downloads/"],
 )  # fmt: skip
 def test_a_path_leads_nowhere_else(exports: Exports, link: str, path: str) -> None:
-    told = exports.fetch(urlsplit(link)._replace(path=path).geturl())
-    assert told.status_code in (403, 404)
-    assert "root:" not in told.text
+    response = exports.fetch(urlsplit(link)._replace(path=path).geturl())
+    assert response.status_code in (403, 404)
+    assert "root:" not in response.text
 
 
 def test_a_second_late_is_too_late() -> None:
@@ -121,14 +121,14 @@ def test_a_second_late_is_too_late() -> None:
 
 
 def test_head_and_range(exports: Exports, link: str) -> None:
-    whole = exports.fetch(link)
+    full_response = exports.fetch(link)
     head = exports.fetch(link, "HEAD")
     assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["content-length"] == str(len(whole.content))
+    assert head.headers["content-length"] == str(len(full_response.content))
     assert head.headers["accept-ranges"] == "bytes"
-    part = exports.fetch(link, Range="bytes=2-5")
-    assert (part.status_code, part.content) == (206, whole.content[2:6])
-    assert part.headers["content-range"] == f"bytes 2-5/{len(whole.content)}"
+    partial_response = exports.fetch(link, Range="bytes=2-5")
+    assert (partial_response.status_code, partial_response.content) == (206, full_response.content[2:6])
+    assert partial_response.headers["content-range"] == f"bytes 2-5/{len(full_response.content)}"
     beyond = exports.fetch(link, Range="bytes=99999-")
     assert beyond.status_code == 416
     assert exports.fetch(link, "POST").status_code == 405

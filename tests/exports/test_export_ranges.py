@@ -35,10 +35,10 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     before = files(exports.storage.folder)
     export_id = exports.ask(whole_range=True, rows_per_file=1000, fields=["order_name"])
     exports.work()
-    told = exports.status(export_id)
-    assert [file["rows"] for file in told["files"]] == [1000, 1000, 500]
-    links = [file["download_url"] for file in told["files"]]
-    assert links[0].partition("?")[0] == told["download_url"].partition("?")[0]
+    status = exports.status(export_id)
+    assert [file["rows"] for file in status["files"]] == [1000, 1000, 500]
+    links = [file["download_url"] for file in status["files"]]
+    assert links[0].partition("?")[0] == status["download_url"].partition("?")[0]
     parts = [read(exports, link) for link in links]
     assert [len(rows) for rows in parts] == [1000, 1000, 500]
     ids = [row["id"] for rows in parts for row in rows]
@@ -47,14 +47,14 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     (first,) = stage.connection.execute(
         "SELECT file FROM exports WHERE space_id = %s AND id = %s", (stage.space_id, export_id)
     ).fetchall()
-    made = files(exports.storage.folder) - before
-    assert made == {*part_names(first[0], 3)}
+    new_files = files(exports.storage.folder) - before
+    assert new_files == {*part_names(first[0], 3)}
     assert f"-0003-{first[0]}" not in links[2]
     stage.connection.execute(
         "UPDATE exports SET completed_at = now() - interval '8 days' WHERE space_id = %s", (stage.space_id,)
     )
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
-    assert files(exports.storage.folder) & made == set()
+    assert files(exports.storage.folder) & new_files == set()
 
 
 def test_a_range_of_events(stage: Stage, exports: Exports) -> None:
@@ -121,9 +121,9 @@ def test_an_attempt_that_was_killed_leaves_none_of_its_files(
         patch.setattr("headwater.exports.worker.failpoint", fail)
         patch.setattr(Storage, "discard", lambda *_: True)  # as if it had been killed
         exports.work()
-    left = files(folder) - before
-    assert len(left) == 2
+    leftover_files = files(folder) - before
+    assert len(leftover_files) == 2
     retry_now(stage)
     exports.work()
     assert len(exports.status(export_id)["files"]) == 3
-    assert not files(folder) & left
+    assert not files(folder) & leftover_files

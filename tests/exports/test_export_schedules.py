@@ -71,17 +71,27 @@ def moment(day: date, hour: int = 12) -> datetime:
 def test_it_works(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
     first, second = (stage.event(contact_id, event_time=moment(TODAY - DAY * back)) for back in (2, 1))
-    made = schedule(exports, table="events", start_date=f"{TODAY - DAY * 2}", fields=["amount"], **PLAIN)
+    export_schedule = schedule(
+        exports, table="events", start_date=f"{TODAY - DAY * 2}", fields=["amount"], **PLAIN
+    )
     folder = f"space={stage.space_id}/events"
-    assert made["folder"] == folder
-    assert (made["cadence"], made["format"], made["rewritten_days"]) == ("daily", "ndjson", 2)
-    assert (made["waiting"], made["failed"], made["completed_at"]) == (0, 0, None)
+    assert export_schedule["folder"] == folder
+    assert (export_schedule["cadence"], export_schedule["format"], export_schedule["rewritten_days"]) == (
+        "daily",
+        "ndjson",
+        2,
+    )
+    assert (export_schedule["waiting"], export_schedule["failed"], export_schedule["completed_at"]) == (
+        0,
+        0,
+        None,
+    )
     run(stage, exports)
     root = exports.storage.folder
     assert ids(root / folder / f"date={TODAY - DAY * 2}") == [first]
     assert ids(root / folder / f"date={YESTERDAY}") == [second]
-    told = runs(exports, made["id"])
-    assert [(row["folder"], row["status"], row["rows"], row["files"]) for row in told] == [
+    run_rows = runs(exports, export_schedule["id"])
+    assert [(row["folder"], row["status"], row["rows"], row["files"]) for row in run_rows] == [
         (f"{folder}/date={day}", "completed", 1, 1) for day in (YESTERDAY, TODAY - DAY * 2)
     ]
     (now,) = exports.api.get("/exports/schedules").json()["data"]
@@ -90,7 +100,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     late = stage.event(contact_id, event_time=moment(YESTERDAY, 13))
     run(stage, exports)
     assert ids(root / folder / f"date={YESTERDAY}") == [late, second], "what came late is there"
-    assert len(runs(exports, made["id"])) == 2, "a folder has one row"
+    assert len(runs(exports, export_schedule["id"])) == 2, "a folder has one row"
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
     assert ids(root / folder / f"date={YESTERDAY}") == [late, second], "and the files stay"
 
@@ -98,14 +108,16 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
 def test_old_days_are_written_again_on_request(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
     old = TODAY - DAY * 10
-    made = schedule(exports, table="events", start_date=f"{old}", rewritten_days=0, cadence="hourly", **PLAIN)
+    export_schedule = schedule(
+        exports, table="events", start_date=f"{old}", rewritten_days=0, cadence="hourly", **PLAIN
+    )
     run(stage, exports)
-    assert len(runs(exports, made["id"])) == 11, "hourly files have the present day as well"
+    assert len(runs(exports, export_schedule["id"])) == 11, "hourly files have the present day as well"
     event_id = stage.event(contact_id, event_time=moment(old))
     run(stage, exports)
-    folder = exports.storage.folder / made["folder"] / f"date={old}"
+    folder = exports.storage.folder / export_schedule["folder"] / f"date={old}"
     assert ids(folder) == []
-    path = f"/exports/schedules/{made['id']}/runs"
+    path = f"/exports/schedules/{export_schedule['id']}/runs"
     days = {"start_date": f"{old - DAY}", "end_date": f"{old + DAY}"}
     response = exports.api.send("POST", path, json=days)
     assert (response.status_code, response.json()) == (
@@ -119,7 +131,7 @@ def test_fewer_files_than_before_leave_none_behind(stage: Stage, exports: Export
     contact_id = stage.contact()
     for _ in range(1001):
         stage.event(contact_id, event_time=moment(YESTERDAY))
-    made = schedule(
+    export_schedule = schedule(
         exports, table="events", start_date=f"{YESTERDAY}", rows_per_file=1000, name="all_of_it",
         format="parquet",
     )  # fmt: skip
@@ -133,32 +145,34 @@ def test_fewer_files_than_before_leave_none_behind(stage: Stage, exports: Export
     )
     run(stage, exports)
     assert sorted(folder.iterdir()) == files[:1]
-    assert runs(exports, made["id"])[0]["files"] == 1
+    assert runs(exports, export_schedule["id"])[0]["files"] == 1
 
 
 def test_contacts_are_written_whole_and_again_without_who_was_erased(stage: Stage, exports: Exports) -> None:
-    gone, stays = stage.contact(email="gone@acme.com"), stage.contact(email="stays@acme.com")
-    stage.identifier(gone, "email", "gone@acme.com")
-    made = schedule(exports, table="contacts", include_trk_tokens=True)
+    erased_id, stays = stage.contact(email="gone@acme.com"), stage.contact(email="stays@acme.com")
+    stage.identifier(erased_id, "email", "gone@acme.com")
+    export_schedule = schedule(exports, table="contacts", include_trk_tokens=True)
     run(stage, exports)
-    path = exports.storage.folder / made["folder"] / "part-0001.ndjson.gz"
+    path = exports.storage.folder / export_schedule["folder"] / "part-0001.ndjson.gz"
     rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     assert {row["id"]: row["email"] for row in rows} == {
-        gone: "gone@acme.com", stays: "stays@acme.com",
+        erased_id: "gone@acme.com", stays: "stays@acme.com",
     }  # fmt: skip
     assert all("trk_tokens" in row for row in rows)
-    assert exports.api.send("DELETE", f"/contacts/{gone}/pii").status_code == 202
+    assert exports.api.send("DELETE", f"/contacts/{erased_id}/pii").status_code == 202
     while erase_next(stage.connection, stage.space_id):
         pass
     exports.work()
     assert b"gone@acme.com" not in gzip.decompress(path.read_bytes())
-    assert runs(exports, made["id"])[0]["status"] == "completed"
+    assert runs(exports, export_schedule["id"])[0]["status"] == "completed"
 
 
 def test_a_run_that_failed_says_why_and_is_tried_with_the_next(stage: Stage, exports: Exports) -> None:
     for _ in range(300):
         stage.event(stage.contact(), event_time=moment(YESTERDAY), order_name="x" * 200)
-    made = schedule(exports, table="events", start_date=f"{YESTERDAY}", fields=["order_name"], **PLAIN)
+    export_schedule = schedule(
+        exports, table="events", start_date=f"{YESTERDAY}", fields=["order_name"], **PLAIN
+    )
     with small_files(10_000):
         run(stage, exports)
         for _ in range(jobs.TRIES):
@@ -166,15 +180,15 @@ def test_a_run_that_failed_says_why_and_is_tried_with_the_next(stage: Stage, exp
                 "UPDATE exports SET retry_at = now() WHERE space_id = %s", (stage.space_id,)
             )
             exports.work()
-    (told,) = exports.api.get("/exports/schedules").json()["data"]
-    assert (told["failed"], told["waiting"]) == (1, 0)
-    assert "space left" in told["message"]
-    assert "space left" in runs(exports, made["id"])[0]["message"]
+    (state,) = exports.api.get("/exports/schedules").json()["data"]
+    assert (state["failed"], state["waiting"]) == (1, 0)
+    assert "space left" in state["message"]
+    assert "space left" in runs(exports, export_schedule["id"])[0]["message"]
     titles = [alert.title for alert in asyncio.run(_alerts(exports.url, stage.space_id))]
     assert titles == ["1 folder of scheduled exports could not be written"]
     run(stage, exports)
-    (told,) = exports.api.get("/exports/schedules").json()["data"]
-    assert (told["failed"], told["message"]) == (0, None)
+    (state,) = exports.api.get("/exports/schedules").json()["data"]
+    assert (state["failed"], state["message"]) == (0, None)
 
 
 async def _alerts(url: str, space_id: int) -> list[Alert]:
@@ -183,16 +197,16 @@ async def _alerts(url: str, space_id: int) -> list[Alert]:
 
 
 def test_one_that_is_removed_makes_no_more_files(stage: Stage, exports: Exports) -> None:
-    made = schedule(exports, table="companies", **PLAIN)
+    export_schedule = schedule(exports, table="companies", **PLAIN)
     run(stage, exports)
-    path = exports.storage.folder / made["folder"] / "part-0001.ndjson"
+    path = exports.storage.folder / export_schedule["folder"] / "part-0001.ndjson"
     assert path.read_text() == ""
     days = {"start_date": f"{TODAY}", "end_date": f"{TODAY}"}
-    again = exports.api.send("POST", f"/exports/schedules/{made['id']}/runs", json=days)
-    assert again.json() == {"message": "1 folder will be written again."}
+    response = exports.api.send("POST", f"/exports/schedules/{export_schedule['id']}/runs", json=days)
+    assert response.json() == {"message": "1 folder will be written again."}
     for status in (200, 404):
-        told = exports.api.send("DELETE", f"/exports/schedules/{made['id']}")
-        assert told.status_code == status
+        deletion = exports.api.send("DELETE", f"/exports/schedules/{export_schedule['id']}")
+        assert deletion.status_code == status
     assert exports.work() == 0
     assert path.exists()
     row = stage.connection.execute(
@@ -253,8 +267,8 @@ def test_names_differ_and_there_is_an_end_to_them(stage: Stage, exports: Exports
     {"start_date": "1900-01-01", "end_date": "2026-05-01"},
 ])  # fmt: skip
 def test_days_to_write_again_are_days(exports: Exports, body: dict[str, str]) -> None:
-    made = schedule(exports, table="events")
-    response = exports.api.send("POST", f"/exports/schedules/{made['id']}/runs", json=body)
+    export_schedule = schedule(exports, table="events")
+    response = exports.api.send("POST", f"/exports/schedules/{export_schedule['id']}/runs", json=body)
     assert response.status_code == 422
 
 
@@ -271,7 +285,7 @@ def test_every_day_is_written_when_it_is_over(
 ) -> None:
     """However late the runs are, no day is missed, and every day is exported in full once it has ended."""
     first = start.astimezone(zone).date()
-    days, whole, now = ScheduleDays(cadence, first, first, rewritten), set[date](), start
+    days, written_days, now = ScheduleDays(cadence, first, first, rewritten), set[date](), start
     for pause in pauses:
         now = next_run(cadence, now, zone) + timedelta(hours=pause)
         today = now.astimezone(zone).date()
@@ -279,9 +293,9 @@ def test_every_day_is_written_when_it_is_over(
         assert all(first <= day <= today for day in written)
         assert written == sorted(set(written))
         last = days.last_day(now, zone)
-        again = {last - DAY * back for back in range(rewritten + 1)}
-        assert {day for day in again if day >= first} <= set(written)
-        whole |= {day for day in written if day < today}
+        due_days = {last - DAY * back for back in range(rewritten + 1)}
+        assert {day for day in due_days if day >= first} <= set(written)
+        written_days |= {day for day in written if day < today}
         days = ScheduleDays(cadence, first, days.next_day_after(now, zone), rewritten)
         over = {first + DAY * n for n in range((today - first).days)}
-        assert whole == over
+        assert written_days == over

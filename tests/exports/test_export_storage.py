@@ -91,7 +91,7 @@ def names(storage: Storage) -> list[str]:
     if isinstance(storage, LocalFolder):
         return sorted(path.name for path in storage.folder.glob("*"))
     assert isinstance(storage, Bucket)
-    return sorted(entry["path"] for found in obstore.list(storage._store) for entry in found)
+    return sorted(entry["path"] for batch in obstore.list(storage._store) for entry in batch)
 
 
 @pytest.fixture(params=["bucket", "folder"])
@@ -139,15 +139,15 @@ def test_an_export_to_a_bucket(
     running = run_application(Settings(storage_url="s3://files/exports"), database_url)
     try:
         with client_for(running, stage.key) as client:
-            asked = client.post("/events/exports", json={"date": "2026-05-13"}).json()
+            export = client.post("/events/exports", json={"date": "2026-05-13"}).json()
             work(connection, bucket, database_url)
-            told = client.get(f"/events/exports/{asked['export_id']}").json()
-            again = client.get(f"/events/exports/{asked['export_id']}").json()
+            status = client.get(f"/events/exports/{export['export_id']}").json()
+            second_status = client.get(f"/events/exports/{export['export_id']}").json()
     finally:
         running.stop()
-    assert told["status"] == "completed"
-    assert httpx.get(again["download_url"]).status_code == 200
-    content = httpx.get(told["download_url"]).content
+    assert status["status"] == "completed"
+    assert httpx.get(second_status["download_url"]).status_code == 200
+    content = httpx.get(status["download_url"]).content
     assert len(gzip.decompress(content).splitlines()) == 1
 
 
@@ -162,11 +162,11 @@ def test_a_bucket_that_is_not_there_fails_the_job(
         (stage.space_id,),
     ).fetchone()
     work(connection, open_storage(Settings(storage_url="s3://nowhere/x")), database_url)
-    told = connection.execute(
+    error_row = connection.execute(
         "SELECT error FROM exports WHERE space_id = %s AND id = %s", (stage.space_id, *(row or ()))
     ).fetchone()
-    assert told is not None
-    assert "store" in told[0] or "written" in told[0]
+    assert error_row is not None
+    assert "store" in error_row[0] or "written" in error_row[0]
 
 
 @pytest.mark.parametrize("url", ["s3://bucket", "gs://b/path", "az://account/b", FOLDER])

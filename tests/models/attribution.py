@@ -124,7 +124,7 @@ def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
     """Return whole units split into the given shares, which add up to 1."""
     exact = [units * fraction for fraction in parts]
     counts = [floor(share) for share in exact]
-    by_remainder = sorted(range(len(parts)), key=lambda at: (counts[at] - exact[at], at))
+    by_remainder = sorted(range(len(parts)), key=lambda index: (counts[index] - exact[index], index))
     for index in by_remainder[: units - sum(counts)] if parts else []:
         counts[index] += 1
     return counts

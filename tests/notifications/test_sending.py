@@ -70,10 +70,10 @@ class Post:
         return self.accounts.member(self.space_id).id
 
     def tell(self, step: StepKind = StepKind.OPENED, rule: Rule = Rule.VISITS_FELL) -> None:
-        told = AlertStep(1, step, NOW, rule, "", "Visits stopped", "The tag is gone.")
+        alert_step = AlertStep(1, step, NOW, rule, "", "Visits stopped", "The tag is gone.")
 
         async def run(connection: psycopg.AsyncConnection) -> None:
-            await watcher.announce(connection, await fetch_space(connection, self.space_id), [told])
+            await watcher.announce(connection, await fetch_space(connection, self.space_id), [alert_step])
 
         self.accounts.run(run)
 
@@ -83,14 +83,14 @@ class Post:
         ), **settings)  # fmt: skip
 
     def work(self, work: Callable[[Database, Outlet], Any], **settings: Any) -> Any:
-        chosen = {"smtp_url": self.mailbox.url(), "mail_from": "alerts@example.com", **settings}
+        values = {"smtp_url": self.mailbox.url(), "mail_from": "alerts@example.com", **settings}
 
         async def run() -> Any:
             database = Database(self.url, 2)
             await database.open()
             try:
                 async with Egress(["127.0.0.1"]) as egress:
-                    return await work(database, Outlet(Settings(**chosen), egress, KEY, BASE))
+                    return await work(database, Outlet(Settings(**values), egress, KEY, BASE))
             finally:
                 await database.close()
 
@@ -120,7 +120,7 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     assert mail["To"] == member.email
     assert mail["Subject"] == "[Test] Visits stopped"
     assert "/mail/" in mail["List-Unsubscribe"]
-    ((text),) = [taken["text"] for taken in slack.taken]
+    ((text),) = [message["text"] for message in slack.taken]
     assert text.startswith("*Visits stopped*\nTest, 13 May 2026, 12:00 (UTC)\nThe tag is gone.")
     assert post.outcomes == [("sent", None)] * 2
     post.tell(StepKind.ENDED)

@@ -32,8 +32,8 @@ def notice(text: str = "Visits stopped", **fields: Any) -> Notice:
 
 
 def test_it_works() -> None:
-    made = build_mail(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
-    parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
+    mail = build_mail(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
+    parsed = message_from_bytes(mail.as_bytes(), policy=policy.default)
     assert parsed["From"] == "Headwater <alerts@example.com>"
     assert parsed["Message-ID"] == "<abc@example.com>"
     assert parsed["List-Unsubscribe"] == f"<{BASE}/mail/t>"
@@ -49,8 +49,8 @@ def test_it_works() -> None:
 @settings(deadline=None, max_examples=60)
 @given(ANY_TEXT)
 def test_no_text_adds_anything(text: str) -> None:
-    made = build_mail(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
-    parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
+    mail = build_mail(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
+    parsed = message_from_bytes(mail.as_bytes(), policy=policy.default)
     names = [name.lower() for name in parsed]
     assert sorted(names) == sorted([
         "from", "to", "subject", "date", "message-id", "auto-submitted", "list-unsubscribe",
@@ -67,9 +67,9 @@ def test_no_text_adds_anything(text: str) -> None:
 
 def test_a_hostile_headline_is_text() -> None:
     hostile = "<!channel> \r\nBcc: eve@example.com\r\n\r\n<script>"
-    made = build_mail(notice(hostile), BASE, ENVELOPE)
-    assert made["Bcc"] is None
-    html = made.get_body(("html",))
+    mail = build_mail(notice(hostile), BASE, ENVELOPE)
+    assert mail["Bcc"] is None
+    html = mail.get_body(("html",))
     assert html is not None
     assert "<script>" not in html.get_content()
     assert "<!channel>" not in json.loads(webhook_body(notice(hostile), BASE))["text"]

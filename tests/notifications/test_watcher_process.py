@@ -28,8 +28,8 @@ def test_it_works(database_url: str, connection: psycopg.Connection, space_id: i
     process = subprocess.Popen([sys.executable, "-m", "headwater", "watcher"], env=variables)
     try:
         wait_until(lambda: connection.execute(LOOKED_AT, (space_id,)).fetchone() is not None)
-        own = os.getpriority(os.PRIO_PROCESS, 0)
-        assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(own + NICENESS, 19)
+        own_priority = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(own_priority + NICENESS, 19)
     finally:
         process.terminate()
         assert process.wait(PATIENCE_SECONDS) == 0

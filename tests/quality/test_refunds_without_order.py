@@ -31,8 +31,8 @@ def found(url: str, stage: Stage) -> list[Finding]:
             space = await fetch_space(connection, stage.space_id)
             period = TimeRange(now - timedelta(days=30), now)
             report = await check_quality(connection, space, period)
-        wanted = FindingKind.REFUNDS_WITHOUT_ORDER
-        return [finding for finding in report.findings if finding.kind is wanted]
+        kind = FindingKind.REFUNDS_WITHOUT_ORDER
+        return [finding for finding in report.findings if finding.kind is kind]
 
     return asyncio.run(check())
 

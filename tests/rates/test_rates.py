@@ -56,7 +56,7 @@ def test_the_banks_files(text: str) -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("eurofxref.csv", text)
     for content in (text.encode(), packed.getvalue()):
-        rates = {(each.date, each.currency): each.per_euro for each in read_file(content)}
+        rates = {(euro_rate.date, euro_rate.currency): euro_rate.per_euro for euro_rate in read_file(content)}
         assert rates[DAY, "USD"] == Decimal("1.0865")
         assert rates[DAY, "JPY"] == Decimal("161.25")
 
@@ -102,8 +102,8 @@ def test_currencies_that_have_ended_and_days_without_rates() -> None:
         "2025-12-31,1.05,1.9558,N/A,\n2022-12-30,1.07,1.9558,7.5365,\n"
     )
     per_euro: dict[date, dict[str, Fraction]] = {}
-    for each in read_file(text.encode()):
-        per_euro.setdefault(each.date, {})[each.currency] = Fraction(each.per_euro)
+    for euro_rate in read_file(text.encode()):
+        per_euro.setdefault(euro_rate.date, {})[euro_rate.currency] = Fraction(euro_rate.per_euro)
     rates = RateTable({}, per_euro)
     easter = {rates.rate(date(2026, 4, day), "EUR", "USD") for day in range(2, 7)}
     assert easter == {Fraction("1.1")}
@@ -111,8 +111,8 @@ def test_currencies_that_have_ended_and_days_without_rates() -> None:
     assert rates.rate(date(2026, 1, 7), "BGN", "USD") == Fraction("1.05") / Fraction("1.9558")
     assert rates.rate(date(2026, 1, 8), "BGN", "EUR") is None
     assert rates.rate(date(2023, 1, 6), "HRK", "EUR") == 1 / Fraction("7.5365")
-    own = RateTable({date(2026, 1, 8): {("EUR", "BGN"): Fraction("1.95583")}}, per_euro)
-    assert own.rate(date(2026, 1, 8), "BGN", "EUR") == 1 / Fraction("1.95583")
+    own_rates = RateTable({date(2026, 1, 8): {("EUR", "BGN"): Fraction("1.95583")}}, per_euro)
+    assert own_rates.rate(date(2026, 1, 8), "BGN", "EUR") == 1 / Fraction("1.95583")
 
 
 def test_a_rate_of_ones_own_before_the_banks_of_the_same_day_alone() -> None:
@@ -139,10 +139,10 @@ def test_rates_of_all_spaces_come_after_a_spaces_own(
         "SELECT currency, per_euro FROM reference_rates WHERE date = %s ORDER BY currency", (DAY,)
     ).fetchall()
     assert stored == [("JPY", Decimal("161.25")), ("USD", Decimal("1.0865"))]
-    both = RateTable({DAY: {("EUR", "USD"): Fraction(2)}}, {DAY: {"USD": Fraction(1), "JPY": Fraction(100)}})
-    assert both.rate(DAY, "EUR", "USD") == 2
-    assert both.rate(DAY, "USD", "JPY") == 100
-    assert both.rate(DAY, "CHF", "JPY") is None
+    rates = RateTable({DAY: {("EUR", "USD"): Fraction(2)}}, {DAY: {"USD": Fraction(1), "JPY": Fraction(100)}})
+    assert rates.rate(DAY, "EUR", "USD") == 2
+    assert rates.rate(DAY, "USD", "JPY") == 100
+    assert rates.rate(DAY, "CHF", "JPY") is None
 
 
 def test_amounts_are_rounded_half_to_even() -> None:

@@ -109,7 +109,7 @@ def _orders_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def _latest_amounts(family: Family) -> Family:
-    latest = {event.id: event.amount for event in sorted(family.events, key=lambda each: each.start)}
+    latest = {event.id: event.amount for event in sorted(family.events, key=lambda row: row.start)}
     return replace(family, events=[e._replace(amount=latest[e.id]) for e in family.events])
 
 

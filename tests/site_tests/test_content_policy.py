@@ -17,8 +17,8 @@ def blocked(*policies: str, url: str = SCRIPT, page: str = PAGE, nonce: str = ""
 def test_it_works() -> None:
     policy = "default-src 'self'; script-src https://hw.shop.example; connect-src 'self'"
     assert blocked(policy) == ""
-    wanted = Wanted("connect", "https://hw.shop.example/t", PAGE)
-    assert blocking_directive([policy], wanted) == "connect-src"
+    resource = Wanted("connect", "https://hw.shop.example/t", PAGE)
+    assert blocking_directive([policy], resource) == "connect-src"
     assert blocked() == ""
 
 
@@ -69,8 +69,8 @@ def test_a_nonce() -> None:
 
 
 def test_the_page_s_own() -> None:
-    own = "https://www.shop.example/hw/t.js"
-    assert blocked("script-src 'self'", url=own) == ""
-    assert blocked("script-src 'self'", url=own, page="http://www.shop.example/") == ""
+    own_url = "https://www.shop.example/hw/t.js"
+    assert blocked("script-src 'self'", url=own_url) == ""
+    assert blocked("script-src 'self'", url=own_url, page="http://www.shop.example/") == ""
     assert blocked("script-src 'self'", url="https://www.shop.example:8443/t.js") == "script-src"
     assert blocked("script-src 'self'", url="https://[bad/t.js") == "script-src"

@@ -62,11 +62,11 @@ def faults(*args: Any, **named: Any) -> list[SiteFault]:
 
 
 def the_fault(*args: Any, **named: Any) -> SiteFault:
-    (found,) = faults(*args, **named)
-    assert found.title
-    assert found.about.endswith(".")
-    assert found.remedy.endswith(".")
-    return found
+    (fault,) = faults(*args, **named)
+    assert fault.title
+    assert fault.about.endswith(".")
+    assert fault.remedy.endswith(".")
+    return fault
 
 
 def tagged(**changes: Any) -> PageProbe:
@@ -85,9 +85,9 @@ def test_it_works() -> None:
 
 def test_the_tag_is_absent() -> None:
     absent = msgspec.structs.replace(FINE, tags=(), keys=())
-    found = the_fault(absent)
-    assert found.kind is FaultKind.TAG_ABSENT
-    assert "https://shop.example/" in found.about
+    fault = the_fault(absent)
+    assert fault.kind is FaultKind.TAG_ABSENT
+    assert "https://shop.example/" in fault.about
     by_script = the_fault(msgspec.structs.replace(absent, has_tag_manager=True))
     assert by_script.kind is FaultKind.TAG_ABSENT
     assert "published" in by_script.remedy
@@ -103,9 +103,9 @@ def test_the_tag_is_absent() -> None:
     ],
 )
 def test_another_key(probe: PageProbe, shown: str) -> None:
-    found = the_fault(probe)
-    assert found.kind is FaultKind.WRONG_KEY
-    assert shown in found.about
+    fault = the_fault(probe)
+    assert fault.kind is FaultKind.WRONG_KEY
+    assert shown in fault.about
 
 
 def test_another_key_that_a_script_puts_there() -> None:
@@ -123,25 +123,25 @@ def test_consent_is_never_given() -> None:
 
 
 def test_a_redirect_strips_the_click_id() -> None:
-    lost = ("https://shop.example/", "https://shop.example/home")
-    found = the_fault(msgspec.structs.replace(FINE, lost_between=lost), SEEN)
-    assert found.kind is FaultKind.CLICK_ID_LOST
-    assert "https://shop.example/home" in found.about
+    urls = ("https://shop.example/", "https://shop.example/home")
+    fault = the_fault(msgspec.structs.replace(FINE, lost_between=urls), SEEN)
+    assert fault.kind is FaultKind.CLICK_ID_LOST
+    assert "https://shop.example/home" in fault.about
 
 
 def test_a_script_strips_the_click_id() -> None:
     """The fault shows only in received data, and not before the user could have opened the page."""
-    others = Arrivals(other_views=3)
-    assert the_fault(FINE, others, seconds=60).kind is FaultKind.CLICK_ID_LOST
-    assert faults(FINE, others, seconds=5) == []
+    other_arrivals = Arrivals(other_views=3)
+    assert the_fault(FINE, other_arrivals, seconds=60).kind is FaultKind.CLICK_ID_LOST
+    assert faults(FINE, other_arrivals, seconds=5) == []
     assert faults(FINE, replace(SEEN, other_views=3), seconds=60) == []
 
 
 def test_the_shop_s_policy() -> None:
-    found = the_fault(tagged(script_blocked_by="script-src", reports_blocked_by="default-src"))
-    assert found.kind is FaultKind.POLICY_BLOCKS
-    assert "`script-src` and `default-src`" in found.about
-    assert "`https://hw.shop.example`" in found.remedy
+    fault = the_fault(tagged(script_blocked_by="script-src", reports_blocked_by="default-src"))
+    assert fault.kind is FaultKind.POLICY_BLOCKS
+    assert "`script-src` and `default-src`" in fault.about
+    assert "`https://hw.shop.example`" in fault.remedy
     assert "its reports" in the_fault(tagged(reports_blocked_by="connect-src")).about
     assert faults(tagged(reports_blocked_by="connect-src"), SEEN) == []
 
@@ -152,19 +152,19 @@ def test_the_shop_s_policy() -> None:
      (ScriptState.LOCAL, "their own computer")],
 )  # fmt: skip
 def test_a_wrong_address(state: ScriptState, words: str) -> None:
-    found = the_fault(tagged(script=state, script_fault="answers HTTP 404"))
-    assert found.kind is FaultKind.WRONG_ADDRESS
-    assert words in found.about
-    assert "https://hw.shop.example/t.js" in found.remedy
-    assert ("HEADWATER_BASE_URL" in found.remedy) is (state is not ScriptState.MISSING)
+    fault = the_fault(tagged(script=state, script_fault="answers HTTP 404"))
+    assert fault.kind is FaultKind.WRONG_ADDRESS
+    assert words in fault.about
+    assert "https://hw.shop.example/t.js" in fault.remedy
+    assert ("HEADWATER_BASE_URL" in fault.remedy) is (state is not ScriptState.MISSING)
     assert faults(tagged(script=ScriptState.PASSED_ON)) == []
 
 
 def test_an_order_without_the_token() -> None:
     stray = replace(ORDER, has_visit=False, is_of_test=False)
-    found = the_fault(FINE, replace(SEEN, orders=[stray]))
-    assert found.kind is FaultKind.ORDER_WITHOUT_TOKEN
-    assert "`1001`" in found.about
+    fault = the_fault(FINE, replace(SEEN, orders=[stray]))
+    assert fault.kind is FaultKind.ORDER_WITHOUT_TOKEN
+    assert "`1001`" in fault.about
     assert faults(FINE, replace(SEEN, orders=[stray, ORDER])) == [], "another's"
     of_another = replace(ORDER, is_of_test=False)
     assert faults(FINE, replace(SEEN, orders=[of_another])) == []
@@ -172,37 +172,37 @@ def test_an_order_without_the_token() -> None:
 
 def test_a_number_that_comes_twice() -> None:
     repeated = [RepeatedOrder("1001", 7)]
-    found = the_fault(FINE, replace(SEEN, repeated=repeated))
-    assert found.kind is FaultKind.ORDER_REPEATED
-    assert "`1001`" in found.about
+    fault = the_fault(FINE, replace(SEEN, repeated=repeated))
+    assert fault.kind is FaultKind.ORDER_REPEATED
+    assert "`1001`" in fault.about
 
 
 @pytest.mark.parametrize(("hours", "words"), [(2, "120 minutes ahead"), (-1, "60 minutes behind")])
 def test_the_clock_of_the_server(hours: int, words: str) -> None:
     wrong = replace(ORDER, event_time=START + timedelta(hours=hours))
-    found = the_fault(FINE, replace(SEEN, orders=[wrong]))
-    assert found.kind is FaultKind.CLOCK_WRONG
-    assert words in found.about
+    fault = the_fault(FINE, replace(SEEN, orders=[wrong]))
+    assert fault.kind is FaultKind.CLOCK_WRONG
+    assert words in fault.about
     late = replace(ORDER, is_of_test=False, event_time=START - timedelta(hours=9))
     assert faults(FINE, replace(SEEN, orders=[late])) == [], "ordered long ago"
 
 
 def test_the_clock_of_whoever_signs() -> None:
-    found = the_fault(FINE, SEEN, RefusalReason.CLOCK)
-    assert found.kind is FaultKind.CLOCK_WRONG
-    assert "identify.signature" in found.about
+    fault = the_fault(FINE, SEEN, RefusalReason.CLOCK)
+    assert fault.kind is FaultKind.CLOCK_WRONG
+    assert "identify.signature" in fault.about
 
 
 def test_a_blocked_cookie() -> None:
-    found = the_fault(FINE, replace(SEEN, has_token=False))
-    assert found.kind is FaultKind.COOKIE_BLOCKED
+    fault = the_fault(FINE, replace(SEEN, has_token=False))
+    assert fault.kind is FaultKind.COOKIE_BLOCKED
 
 
 def test_an_address_that_is_none_of_the_site_s() -> None:
     elsewhere = msgspec.structs.replace(FINE, final_url="https://www.shop.example/")
-    found = the_fault(elsewhere)
-    assert found.kind is FaultKind.ORIGIN_UNKNOWN
-    assert "`https://www.shop.example`" in found.remedy
+    fault = the_fault(elsewhere)
+    assert fault.kind is FaultKind.ORIGIN_UNKNOWN
+    assert "`https://www.shop.example`" in fault.remedy
     refused = the_fault(FINE, None, RefusalReason.ORIGIN)
     assert "https://other.example" in refused.about
 
@@ -216,6 +216,6 @@ def test_what_else_can_be() -> None:
 
 
 def test_hostile_texts_stay_within_their_names() -> None:
-    found = the_fault(tagged(key="`evil` " + "x" * 500))
-    assert found.about.count("`") % 2 == 0
-    assert len(found.about) < 400
+    fault = the_fault(tagged(key="`evil` " + "x" * 500))
+    assert fault.about.count("`") % 2 == 0
+    assert len(fault.about) < 400

@@ -38,8 +38,8 @@ class Pages:
 
     def put(self, path: str, body: str | bytes = b"", status: int = 200, **headers: str) -> None:
         content = body if isinstance(body, bytes) else body.encode()
-        named = [(name.replace("_", "-"), value) for name, value in headers.items()]
-        self.pages[path] = (status, named, content)
+        header_fields = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        self.pages[path] = (status, header_fields, content)
 
     def tag(self, source: str = OWN) -> str:
         return f'<script async src="{source}" data-site="{KEY}"></script>'
@@ -93,10 +93,10 @@ def read(pages: Pages) -> Callable[..., PageProbe]:
 
 def test_it_works(pages: Pages, read: Callable[..., PageProbe]) -> None:
     pages.put("/", pages.tag())
-    found = read("/?a=b#c")
+    probe = read("/?a=b#c")
     assert pages.asked == [f"/?a=b&gclid={CLICK}"]
-    assert (found.failure, found.final_url, found.lost_between) == ("", f"{pages.origin}/", None)
-    (tag,) = found.tags
+    assert (probe.failure, probe.final_url, probe.lost_between) == ("", f"{pages.origin}/", None)
+    (tag,) = probe.tags
     assert (tag.source, tag.key, tag.script) == (OWN, KEY, ScriptState.OWN)
     assert (tag.script_blocked_by, tag.reports_blocked_by) == ("", "")
 
@@ -106,9 +106,9 @@ def test_redirects(pages: Pages, read: Callable[..., PageProbe]) -> None:
     pages.put("/a", status=302, Location="/b?x=ü")
     pages.put("/b", status=307, Location="//127.0.0.1:" + str(pages.port) + "/c")
     pages.put("/c", pages.tag())
-    found = read()
-    assert found.final_url == f"{pages.origin}/c"
-    assert found.lost_between == (f"{pages.origin}/a", f"{pages.origin}/b")
+    probe = read()
+    assert probe.final_url == f"{pages.origin}/c"
+    assert probe.lost_between == (f"{pages.origin}/a", f"{pages.origin}/b")
     pages.put("/c", status=302, Location=f"/d?gclid={CLICK}")
     pages.put("/d", pages.tag())
     assert read().lost_between is None, "it came back"
@@ -131,9 +131,9 @@ def test_every_hop_is_guarded(
     pages: Pages, read: Callable[..., PageProbe], location: str, words: str
 ) -> None:
     pages.put("/", status=302, Location=location)
-    found = read()
-    assert words in found.failure
-    assert "secret" not in found.failure
+    probe = read()
+    assert words in probe.failure
+    assert "secret" not in probe.failure
     pages.put("/", pages.tag(location))
     (tag,) = read().tags
     assert tag.script is ScriptState.MISSING
@@ -199,8 +199,8 @@ def test_pages_that_cannot_be_read(
 
 def test_a_page_is_read_as_far_as_a_bound(pages: Pages, read: Callable[..., PageProbe]) -> None:
     pages.put("/", b"\xff\x00" + pages.tag().encode() + b" " * 2_000_000 + b"GTM-ABC123")
-    found = read()
-    assert (len(found.tags), found.is_cut, found.has_tag_manager) == (1, True, False)
+    probe = read()
+    assert (len(probe.tags), probe.is_cut, probe.has_tag_manager) == (1, True, False)
 
 
 def test_the_address_of_a_click() -> None:

@@ -41,24 +41,26 @@ def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None
 
 
 def test_it_works(terminal: Terminal, stage: Stage, server: Running) -> None:
-    made = terminal.json("create", "--name", "Shop", "--origin", "HTTPS://Shop.example:443/",
+    answer = terminal.json("create", "--name", "Shop", "--origin", "HTTPS://Shop.example:443/",
                          "--origin", "https://*.shop.example")  # fmt: skip
-    key = made["site_key"]
+    key = answer["site_key"]
     assert key.startswith("trk_pk_")
-    assert made["origins"] == [ORIGIN, "https://*.shop.example"]
-    assert made["snippet"] == (f'<script async src="http://127.0.0.1:8080/t.js" data-site="{key}"></script>')
-    site = Site(stage.connection, server.base_url, stage.space_id, made["id"], key)
+    assert answer["origins"] == [ORIGIN, "https://*.shop.example"]
+    assert answer["snippet"] == (
+        f'<script async src="http://127.0.0.1:8080/t.js" data-site="{key}"></script>'
+    )
+    site = Site(stage.connection, server.base_url, stage.space_id, answer["id"], key)
     assert site.report(page()).status_code == 202
-    (listed,) = terminal.json("list")
-    assert listed == {name: made[name] for name in made if name != "signing_secret"}
-    assert (listed["bot_hits"], listed["revoked_at"]) == (0, None)
+    (entry,) = terminal.json("list")
+    assert entry == {name: answer[name] for name in answer if name != "signing_secret"}
+    assert (entry["bot_hits"], entry["revoked_at"]) == (0, None)
 
 
 def test_the_snippet_has_the_public_names(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_BASE_URL", "https://hw.shop.example")
     monkeypatch.setenv("HEADWATER_TRACKER_SCRIPT", "/a.js")
-    made = terminal.json("create", "--name", "Shop", "--origin", ORIGIN)
-    assert 'src="https://hw.shop.example/a.js"' in made["snippet"]
+    answer = terminal.json("create", "--name", "Shop", "--origin", ORIGIN)
+    assert 'src="https://hw.shop.example/a.js"' in answer["snippet"]
 
 
 @pytest.fixture
@@ -203,5 +205,5 @@ def test_what_is_no_origin(text: str, told: str) -> None:
     ],
 )
 def test_a_star_stands_for_hosts_below(origin: str, is_one: bool) -> None:
-    known = sent_host(origin) is not None and is_among(origin, ["https://*.shop.example"])
-    assert known is is_one
+    is_known = sent_host(origin) is not None and is_among(origin, ["https://*.shop.example"])
+    assert is_known is is_one

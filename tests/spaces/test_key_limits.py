@@ -129,8 +129,8 @@ class TestExpiry:
         end_now(connection, stored)
         with pytest.raises(Unauthorized):
             ask(database_url, key, request("10.0.0.1"))
-        used = connection.execute("SELECT last_used_at FROM api_keys WHERE id = %s", (stored.id,))
-        assert used.fetchone() == (None,)
+        cursor = connection.execute("SELECT last_used_at FROM api_keys WHERE id = %s", (stored.id,))
+        assert cursor.fetchone() == (None,)
 
     @pytest.mark.parametrize("text", ["0h", "90", "-1d", "3651d", "1w", "\uff19d", "1h1d", "1.5h", "never"])
     def test_what_is_no_lifetime(self, text: str) -> None:
@@ -199,10 +199,10 @@ class TestRotation:
         self, accounts: Accounts, make_space: Callable[..., int], make: Callable[..., Any]
     ) -> None:
         _, stored = make()
-        other = make_space()
+        other_space_id = make_space()
         for change in (rotate_key, restrict_key):
             with pytest.raises(NotFound, match="API key"):
-                accounts.run(lambda c, change=change: change(c, other, stored.id, []))
+                accounts.run(lambda c, change=change: change(c, other_space_id, stored.id, []))
 
     def test_what_is_no_overlap(self) -> None:
         assert read_overlap("0h") == timedelta(0)

@@ -143,13 +143,13 @@ def test_a_use_costs_a_request_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """A use is recorded when the key is looked up, not for each request."""
-    noted: list[tuple[int, int]] = []
-    monkeypatch.setattr(KeyUses, "note", lambda _, *key: noted.append(key))
+    uses: list[tuple[int, int]] = []
+    monkeypatch.setattr(KeyUses, "note", lambda _, *key: uses.append(key))
     header = f"Bearer {make_key(space_id)}".encode()
 
     async def use(database: Database) -> None:
         keys = KeyCache(database, 1.0)
         callers = {(await keys.caller(header, {})).key_id for _ in range(50)}
-        assert noted == [(space_id, *callers)]
+        assert uses == [(space_id, *callers)]
 
     run(database_url, use)

@@ -41,9 +41,9 @@ def store(url: str, key: str | None) -> None:
 
 
 def command(data_dir: Path, *words: str) -> dict[str, object]:
-    done = run_command(*words, "--json", "--data-dir", str(data_dir))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = run_command(*words, "--json", "--data-dir", str(data_dir))
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def seal_something(data_dir: Path, token: Path) -> tuple[int, int]:
@@ -52,11 +52,11 @@ def seal_something(data_dir: Path, token: Path) -> tuple[int, int]:
     """
     token.write_text("a-token-of-meta")
     space = command(data_dir, "space", "create", "--name", "Shop")
-    made = command(
+    destination = command(
         data_dir, "destination", "create", "--space", str(space["id"]), "--platform", "meta",
         "--set", "pixel_id=1234567890", "--secret", f"access_token=@{token}",
     )  # fmt: skip
-    return int(str(space["id"])), int(str(made["id"]))
+    return int(str(space["id"])), int(str(destination["id"]))
 
 
 def opens(url: str, key: str, place: tuple[int, int]) -> bool:
@@ -80,8 +80,8 @@ def test_it_works(tmp_path: Path) -> None:
         key = file.read_text().strip()
         assert len(key) >= 32
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        place = seal_something(data_dir, tmp_path / "token")
-        assert opens(Embedded(data_dir).url, key, place), "commands beside it use the same"
+        first_ids = seal_something(data_dir, tmp_path / "token")
+        assert opens(Embedded(data_dir).url, key, first_ids), "commands beside it use the same"
         store(Embedded(data_dir).url, OLD)  # as in an installation of 0.1.0
         file.unlink()
         old = seal_something(data_dir, tmp_path / "token")
@@ -91,8 +91,8 @@ def test_it_works(tmp_path: Path) -> None:
         serve.url()
         assert stored(Embedded(data_dir).url) is None
         assert file.read_text().strip() == OLD
-        again = seal_something(data_dir, tmp_path / "token")
-        assert opens(Embedded(data_dir).url, OLD, again)
+        new_ids = seal_something(data_dir, tmp_path / "token")
+        assert opens(Embedded(data_dir).url, OLD, new_ids)
         assert serve.stop() == 0
     file.unlink()
     refused = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
@@ -115,12 +115,12 @@ def url(database_url: str) -> Iterator[str]:
 def test_which_key_counts(url: str, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     write_private(key_file(tmp_path), f"{OTHER}\n")
-    own = Settings(data_dir=tmp_path, secret_key="own" * 12)
+    own_settings = Settings(data_dir=tmp_path, secret_key="own" * 12)
     store(url, OLD)
-    assert find_secret_key(own, url) == SecretKey("own" * 12)
+    assert find_secret_key(own_settings, url) == SecretKey("own" * 12)
     assert find_secret_key(settings, url) == SecretKey(OLD, in_database=True)
     store(url, None)
-    assert find_secret_key(own, url) == SecretKey("own" * 12)
+    assert find_secret_key(own_settings, url) == SecretKey("own" * 12)
     assert find_secret_key(settings, url) == SecretKey(OTHER)
 
 
@@ -149,11 +149,11 @@ def test_a_command_says_so(url: str, tmp_path: Path) -> None:
         ("serve", "--port", "0"),
         ("webhook", "create", "--space", "1", "--type", "generic", "--name", "x", "--set", "event=purchase"),
     ):
-        done = run_command(
+        process = run_command(
             *words, HEADWATER_DATABASE_URL=url, HEADWATER_DATA_DIR=str(tmp_path)
         )  # fmt: skip
-        assert (done.returncode, done.stdout) == (2, ""), done.stderr
-        assert "secret.key is missing" in done.stderr
+        assert (process.returncode, process.stdout) == (2, ""), process.stderr
+        assert "secret.key is missing" in process.stderr
 
 
 def test_the_file_is_on_disk_before_the_database_forgets(

@@ -80,13 +80,14 @@ def filled(
 def read_sealed(connection: psycopg.Connection) -> Sealed:
     """Return every encrypted value with the row it is bound to, by table and column."""
     return {
-        (one.table, one.column): [
-            (value, one.bind(*row))
+        (column.table, column.column): [
+            (value, column.bind(*row))
             for value, *row in connection.execute(
-                f"SELECT {one.column}, {', '.join(one.keys)} FROM {one.table} WHERE {one.column} IS NOT NULL"  # type: ignore[arg-type]
+                f"SELECT {column.column}, {', '.join(column.keys)} FROM {column.table}"  # type: ignore[arg-type]
+                f" WHERE {column.column} IS NOT NULL"
             )
         ]
-        for one in SEALED_COLUMNS
+        for column in SEALED_COLUMNS
     }
 
 
@@ -113,22 +114,22 @@ def test_it_works(
 ) -> None:
     former, current = derive_key(FORMER), derive_key(CURRENT)
     before = read_sealed(connection)
-    mine = {place: [one for one in values if can_read(former, *one)] for place, values in before.items()}
+    mine = {column: [pair for pair in values if can_read(former, *pair)] for column, values in before.items()}
     assert all(mine.values()), "each column has a secret"
     for values in mine.values():
-        for one in values:
-            assert can_read(derive_key(CURRENT, FORMER), *one)
-            assert not can_read(current, *one)
+        for pair in values:
+            assert can_read(derive_key(CURRENT, FORMER), *pair)
+            assert not can_read(current, *pair)
     for name, value in {**KEYS, "HEADWATER_DATABASE_URL": database_url}.items():
         monkeypatch.setenv(name, value)
     renewed = renew(capsys)
-    assert {place: number for place, (number, _) in renewed.items()} == {
-        place: len(values) for place, values in mine.items()
+    assert {column: number for column, (number, _) in renewed.items()} == {
+        column: len(values) for column, values in mine.items()
     }
     after = read_sealed(connection)
-    for place, values in mine.items():
-        texts = {unseal(current, *one) for one in after[place] if can_read(current, *one)}
-        assert texts == {unseal(former, *one) for one in values}
+    for column, values in mine.items():
+        texts = {unseal(current, *pair) for pair in after[column] if can_read(current, *pair)}
+        assert texts == {unseal(former, *pair) for pair in values}
     assert {number for number, _ in renew(capsys).values()} == {0}, "nothing is left"
 
 
@@ -147,17 +148,17 @@ def test_secrets_of_another_key_stay(
 
 
 def test_the_first_key_encrypts_and_every_key_decrypts() -> None:
-    both, former, current = derive_key(CURRENT, FORMER), derive_key(FORMER), derive_key(CURRENT)
-    assert (both[:32], both[32:]) == (current, former)
-    assert unseal(both, seal(former, "x", b"row"), b"row") == b"x"
-    assert unseal(current, seal(both, "x", b"row"), b"row") == b"x"
+    combined_key, former, current = derive_key(CURRENT, FORMER), derive_key(FORMER), derive_key(CURRENT)
+    assert (combined_key[:32], combined_key[32:]) == (current, former)
+    assert unseal(combined_key, seal(former, "x", b"row"), b"row") == b"x"
+    assert unseal(current, seal(combined_key, "x", b"row"), b"row") == b"x"
     for sealed, bound_to in (
         (seal(derive_key(OTHER), "x", b"row"), b"row"),
         (seal(former, "x", b"row"), b"other"),
     ):
         with pytest.raises(Unsealable):
-            unseal(both, sealed, bound_to)
-    assert reseal(both, seal(current, "x", b"row"), b"row") is None
+            unseal(combined_key, sealed, bound_to)
+    assert reseal(combined_key, seal(current, "x", b"row"), b"row") is None
 
 
 def test_every_encrypted_column_is_listed(connection: psycopg.Connection) -> None:
@@ -165,4 +166,4 @@ def test_every_encrypted_column_is_listed(connection: psycopg.Connection) -> Non
     query = """SELECT table_name, column_name FROM information_schema.columns
         WHERE table_schema = current_schema() AND data_type = 'bytea'
           AND column_name ~ '(^|_)(secrets?|id_token)$'"""
-    assert set(connection.execute(query)) == {(one.table, one.column) for one in SEALED_COLUMNS}
+    assert set(connection.execute(query)) == {(column.table, column.column) for column in SEALED_COLUMNS}

@@ -35,8 +35,8 @@ def create(url: str, **given: str) -> Space:
 
 
 def change(url: str, space_id: int, **given: str) -> Space:
-    named = {key.replace("__", "."): value for key, value in given.items()}
-    changes = read_changes(named, RATE_LIMITS)
+    settings = {key.replace("__", "."): value for key, value in given.items()}
+    changes = read_changes(settings, RATE_LIMITS)
     return run(url, lambda connection: spaces.change_space(connection, space_id, changes))
 
 
@@ -65,12 +65,12 @@ def test_change_leaves_the_rest(database_url: str) -> None:
 
 def test_empty_value_removes(database_url: str) -> None:
     space = create(database_url)
-    given = {
+    values = {
         "phone_region": "DE", "event_label__custom_event_2": "A",
         "field_label__profile_field_2": "B", "limit__track": "5", "ignored_identifiers": "x",
     }  # fmt: skip
-    change(database_url, space.id, **given)
-    cleared = change(database_url, space.id, **dict.fromkeys(given, ""))
+    change(database_url, space.id, **values)
+    cleared = change(database_url, space.id, **dict.fromkeys(values, ""))
     assert cleared == space
     limits = run(database_url, lambda connection: spaces.fetch_limits(connection, space.id))
     assert limits == {}
@@ -119,8 +119,8 @@ def test_every_bad_value_is_told() -> None:
 
 def test_names_of_sources(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     space = create(database_url)
-    named = change(database_url, space.id, **{"source_name. FB.Paid ": "facebook_ads"})
-    assert named.source_names == {"fb.paid": "facebook_ads"}
+    changed_space = change(database_url, space.id, **{"source_name. FB.Paid ": "facebook_ads"})
+    assert changed_space.source_names == {"fb.paid": "facebook_ads"}
     monkeypatch.setattr(spaces, "MAX_SOURCE_NAMES", 1)
     with pytest.raises(Invalid):
         change(database_url, space.id, **{"source_name.b": "sms"})
@@ -152,8 +152,8 @@ def test_key_is_stored_as_its_hash(database_url: str, connection: psycopg.Connec
 
 def test_key_scopes(database_url: str) -> None:
     space = create(database_url)
-    given = ["events:write", "events:read", "events:read"]
-    _, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app", given))
+    scopes = ["events:write", "events:read", "events:read"]
+    _, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app", scopes))
     assert stored.scopes == ["events:read", "events:write"]
     with pytest.raises(Invalid, match="events:delete"):
         run(database_url, lambda c: keys.create_key(c, space.id, "app", ["events:delete"]))
@@ -165,9 +165,9 @@ def test_revoked_key_stays_revoked_and_listed(database_url: str) -> None:
     with pytest.raises(NotFound):
         run(database_url, lambda c: keys.revoke_key(c, bob.id, stored.id))
     first = run(database_url, lambda c: keys.revoke_key(c, space.id, stored.id))
-    again = run(database_url, lambda c: keys.revoke_key(c, space.id, stored.id))
+    second = run(database_url, lambda c: keys.revoke_key(c, space.id, stored.id))
     assert first.revoked_at is not None
-    assert first == again
+    assert first == second
     assert run(database_url, lambda c: keys.list_keys(c, space.id)) == [first]
     assert run(database_url, lambda c: keys.list_keys(c, bob.id)) == []
 

@@ -96,13 +96,13 @@ def test_random_ledgers_equal_the_model() -> None:
         pieces = list(break_down(rows))
         for figure in range(5):
             assert total(pieces, figure) == spend_model.spent(plain, figure), seed
-        assert all(min(piece.row.figures) >= 0 for piece in pieces)
+        assert all(min(spend_part.row.figures) >= 0 for spend_part in pieces)
         rng.shuffle(rows)
         assert sorted(break_down(rows)) == sorted(pieces), seed
 
 
 def total(pieces: Sequence[SpendPart], figure: int) -> int:
-    return sum(piece.row.figures[figure] for piece in pieces)
+    return sum(spend_part.row.figures[figure] for spend_part in pieces)
 
 
 def padded(path: tuple[str, ...]) -> list[str]:
@@ -116,10 +116,10 @@ def random_rows(rng: random.Random) -> list[LedgerRow]:
         path = tuple(rng.choice(["1", "2"]) for _ in range(depth))
         if path and rng.random() < 0.3:
             path = ("", *path[1:]) if depth > 1 else ()
-        each = LedgerRow(
+        new_row = LedgerRow(
             date(2026, 5, rng.choice([1, 2])), rng.choice(["meta", "x"]),
             rng.choice(["EUR", "USD"]), path, rng.choice(["", "", "DE", "FR"]),
             tuple(rng.randrange(0, 4) * 10 ** rng.randrange(8) for _ in range(5)),
         )  # fmt: skip
-        rows[each[:5]] = each
+        rows[new_row[:5]] = new_row
     return list(rows.values())

@@ -62,13 +62,13 @@ def some_rows(dice: Random, platform: str) -> list[SpendRow]:
     return [
         SpendRow(
             date=first + timedelta(day), platform=platform, account_id="",
-            campaign_id=f"47{place}", adset_id=f"8{place}" if level in ("adset", "ad") else "",
-            ad_id=f"9{place}" if level in ("ad", "loose ad") else "", country="",
+            campaign_id=f"47{index}", adset_id=f"8{index}" if level in ("adset", "ad") else "",
+            ad_id=f"9{index}" if level in ("ad", "loose ad") else "", country="",
             amount=Decimal(dice.randrange(10**6)) / 100, currency="EUR",
             impressions=dice.randrange(10**6), clicks=dice.randrange(2000),
         )
         for day in range(dice.randrange(1, 4))
-        for place in range(dice.randrange(1, 4))
+        for index in range(dice.randrange(1, 4))
     ]  # fmt: skip
 
 
@@ -151,9 +151,9 @@ def key(row: SpendRow) -> tuple[object, ...]:
 def test_it_works(platform: str, language: str) -> None:
     for number in range(EXPORTS):
         written = write_export(Random(f"{platform} {language} {number}"), platform, language)
-        for read in (read_at_a_terminal, read_as_an_upload):
-            rows, refused = read("spend", written.content)
-            message = (number, read.__name__, written.content[:600], refused)
+        for reader in (read_at_a_terminal, read_as_an_upload):
+            rows, refused = reader("spend", written.content)
+            message = (number, reader.__name__, written.content[:600], refused)
             assert sorted(map(key, rows)) == sorted(map(key, written.rows)), message
             assert refused == [], message
             assert sum(row.amount for row in rows) == sum(row.amount for row in written.rows)
@@ -168,8 +168,8 @@ def test_a_table_of_a_platform_that_the_user_names(header: str) -> None:
     content = f"{header}\n2026-05-13{separator}Spring{separator}12.34\n".encode()
     with pytest.raises(UnreadableError, match="--platform"):
         read_at_a_terminal("spend", content, constants={"currency": "EUR"})
-    named = {"currency": "EUR", "platform": "taboola"}
-    rows, _ = read_at_a_terminal("spend", content, constants=named)
+    constants = {"currency": "EUR", "platform": "taboola"}
+    rows, _ = read_at_a_terminal("spend", content, constants=constants)
     assert [(row.platform, row.amount) for row in rows] == [("taboola", Decimal("12.34"))]
 
 
@@ -192,13 +192,13 @@ META = "Reporting starts,Reporting ends,Campaign name,Amount spent (EUR)\n"
     ],
 )
 def test_rows_of_weeks_and_months_are_refused(text: str) -> None:
-    for read in (read_at_a_terminal, read_as_an_upload):
+    for reader in (read_at_a_terminal, read_as_an_upload):
         with pytest.raises(UnreadableError, match="by day"):
-            read("spend", text.encode())
+            reader("spend", text.encode())
 
 
 def test_a_row_of_several_days_after_many_of_one_is_refused() -> None:
-    days = "".join(f"2026-05-13,2026-05-13,{place},5.00\n" for place in range(150))
+    days = "".join(f"2026-05-13,2026-05-13,{number},5.00\n" for number in range(150))
     rows, refused = read_at_a_terminal("spend", f"{META}{days}2026-05-01,2026-05-31,Spring,5.00\n".encode())
     assert len(rows) == 150
     assert [*refused[0]] == ["date"]

@@ -66,14 +66,14 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
 
 @pytest.mark.parametrize("language", HEADERS)
 def test_meta_in_other_languages(language: str) -> None:
-    known = recognize(HEADERS[language].split(","))
-    assert known is not None
-    assert (known.form.name, known.constants["currency"]) == ("meta", "EUR")
-    assert {*known.columns.values()} == {
+    header_match = recognize(HEADERS[language].split(","))
+    assert header_match is not None
+    assert (header_match.form.name, header_match.constants["currency"]) == ("meta", "EUR")
+    assert {*header_match.columns.values()} == {
         "date", "campaign_name", "campaign_id", "amount", "impressions", "clicks",
         "platform_conversions",
     }  # fmt: skip
-    assert known.last_day is not None
+    assert header_match.last_day is not None
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_meta_in_other_languages(language: str) -> None:
     ],
 )  # fmt: skip
 def test_a_header_that_may_be_anybodys_is_nobodys(header: str, name: str | None) -> None:
-    known = recognize(header.split(","))
-    assert (known and known.form.name) == name
+    header_match = recognize(header.split(","))
+    assert (header_match and header_match.form.name) == name
 
 
 def reading(importer: Importer, text: str, **choices: Any) -> FileReading:
@@ -108,8 +108,8 @@ def reading(importer: Importer, text: str, **choices: Any) -> FileReading:
 )  # fmt: skip
 def test_how_numbers_are_written(importer: Importer, amounts: Any, decimals: str) -> None:
     rows = "".join(
-        "2026-05-{:02},x,{},{},EUR,{}\n".format(n, n, *each.rsplit(",", 1))
-        for n, each in enumerate(amounts, 1)
+        "2026-05-{:02},x,{},{},EUR,{}\n".format(n, n, *cells.rsplit(",", 1))
+        for n, cells in enumerate(amounts, 1)
     )
     assert reading(importer, OWN.format(rows)).notation.decimals == decimals
 
@@ -131,11 +131,11 @@ def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> 
     assert reading(importer, slashed([*first, "13/05/2026"])).notation.dates == "dmy"
     assert reading(importer, slashed([*first, "05/13/2026"])).notation.dates == "mdy"
     undecided = write(importer, slashed(first[:3]))
-    said = importer.refused("spend", undecided)
-    assert "01/05/2026 may have the day or the month first" in said
-    assert "the column date is ambiguous" in said
-    assert "--dates dmy" in said
-    assert "--dates mdy" in said
+    message = importer.refused("spend", undecided)
+    assert "01/05/2026 may have the day or the month first" in message
+    assert "the column date is ambiguous" in message
+    assert "--dates dmy" in message
+    assert "--dates mdy" in message
     importer.run("spend", undecided, "--dates", "mdy")
     assert [row[0] for row in ledger(stage)] == ["2026-01-05", "2026-02-05", "2026-03-05"]
     assert reading(importer, slashed(["01.05.2026"])).notation.dates == "dmy"
@@ -143,7 +143,7 @@ def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> 
 
 def test_other_ways_to_write_days_and_ids(importer: Importer, stage: Stage) -> None:
     cells = ("2026/05/13,x,'0471", "2026.5.14,x,4711.0", '20260515,x,"=""120210000000000001"""')
-    text = OWN.format("".join(f"{each},1,EUR,1\n" for each in cells))
+    text = OWN.format("".join(f"{cell},1,EUR,1\n" for cell in cells))
     shortened = "2026-05-16,x,1.2021E+17,1,EUR,1\n"
     report = importer.run("spend", write(importer, text + shortened), status=1)
     assert report["refused"] == 1
@@ -199,15 +199,15 @@ BROKEN_DOWN = {
 @pytest.mark.parametrize("parts", BROKEN_DOWN)
 def test_rows_that_the_ledger_has_no_place_for(importer: Importer, parts: str) -> None:
     """Of several rows with one key only the last would count, and the others would be silently lost."""
-    said = importer.refused("spend", write(importer, BROKEN_DOWN[parts]))
-    assert f"rows of one day and place differ by {parts}, which is not stored" in said
+    message = importer.refused("spend", write(importer, BROKEN_DOWN[parts]))
+    assert f"rows of one day and place differ by {parts}, which is not stored" in message
 
 
 def test_rows_of_several_days(importer: Importer) -> None:
     header = "Reporting starts,Reporting ends,Campaign ID,Amount spent (EUR)"
     text = f"{header}\n2026-05-01,2026-05-31,1,5\n"
-    said = importer.refused("spend", write(importer, text))
-    assert "several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in said
+    message = importer.refused("spend", write(importer, text))
+    assert "several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in message
 
 
 def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
@@ -218,10 +218,10 @@ def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
     text = f"Day,Campaign ID,Amount spent (EUR),Stunde\n{row}2026-05-13,1,5,8\n"
     importer.run("spend", write(importer, text))
     assert [row[4] for row in ledger(stage)] == [5]
-    said = importer.refused("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
-    assert "two rows of one day and place have the amounts 5 and 6: only the last would count" in said
-    own = "2026-05-14,x,1,5,EUR,1\n2026-05-14,x,1,6,EUR,1\n"
-    importer.run("spend", write(importer, OWN.format(own)))
+    message = importer.refused("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
+    assert "two rows of one day and place have the amounts 5 and 6: only the last would count" in message
+    own_rows = "2026-05-14,x,1,5,EUR,1\n2026-05-14,x,1,6,EUR,1\n"
+    importer.run("spend", write(importer, OWN.format(own_rows)))
     assert [row[4] for row in ledger(stage)] == [5, 6]
 
 
@@ -243,9 +243,9 @@ def test_ended_anywhere_the_ledger_is_that_of_one_run(
     for seed in range(int(os.environ.get("HEADWATER_INTERRUPTED_IMPORTS", "3"))):
         dice = Random(seed)
         text = exported(dice)
-        whole, parts = make_stage(connection), make_stage(connection)
+        full_stage, parts = make_stage(connection), make_stage(connection)
         file = write(importer, text, f"{seed}.csv")
-        importer.at(whole).run("spend", file)
+        importer.at(full_stage).run("spend", file)
         for _ in range(dice.randrange(1, 5)):
             passed = iter(range(dice.randrange(4)))
 
@@ -260,8 +260,8 @@ def test_ended_anywhere_the_ledger_is_that_of_one_run(
                 continue
         monkeypatch.setattr(import_run, "failpoint", lambda _: None)
         importer.at(parts).run("spend", file)
-        assert ledger(parts) == ledger(whole), seed
-        assert len(ledger(whole)) == len({row[:4] for row in ledger(whole)})
+        assert ledger(parts) == ledger(full_stage), seed
+        assert len(ledger(full_stage)) == len({row[:4] for row in ledger(full_stage)})
 
 
 @pytest.mark.parametrize("point", ["import_before_commit", "import_before_finish"])

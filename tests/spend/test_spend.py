@@ -61,14 +61,18 @@ def delete(api: Api, **params: Any) -> httpx.Response:
 def test_it_works(api: Api) -> None:
     response = put(api, AD, of_day(5, campaign_name="Spring"), as_of=MARCH)
     assert (response.status_code, response.json()) == (200, {"message": "2 rows are stored."})
-    ad, named = sorted(listed(api), key=lambda row: row["platform"])
+    ad, campaign_row = sorted(listed(api), key=lambda row: row["platform"])
     assert ad == {
         "date": "2026-05-13", "platform": "google", "account_id": "123", "campaign_id": "4711",
         "adset_id": "8", "ad_id": "9", "country": "DE", "currency": "EUR", "amount": 12.345678,
         "impressions": 1000, "clicks": 31, "platform_conversions": 1.5, "platform_revenue": 99.9,
         "timezone": "Europe/Berlin", "as_of": MARCH, "complete": False,
     }  # fmt: skip
-    assert (named["campaign_id"], named["amount"], named["clicks"]) == ("Spring", 5, None)
+    assert (campaign_row["campaign_id"], campaign_row["amount"], campaign_row["clicks"]) == (
+        "Spring",
+        5,
+        None,
+    )
     preview = delete(api, **DAY, preview="true")
     would = {"rows": 2, "deleted": False, "first_day": "2026-05-13", "last_day": "2026-05-13"}
     assert preview.json() == would
@@ -96,8 +100,8 @@ def test_the_last_report_counts(api: Api) -> None:
 def test_each_part_of_the_key_makes_another_row(api: Api) -> None:
     finest = {"account_id": "1", "campaign_id": "2", "adset_id": "3", "ad_id": "4"}
     coarser = [dict(itertools.islice(finest.items(), length)) for length in range(5)]
-    others = [{"country": "DE"}, {"currency": "USD"}, {"platform": "tiktok"}, {"date": "2026-05-14"}]
-    put(api, *(of_day(1) | each for each in [*coarser, *others]))
+    other_columns = [{"country": "DE"}, {"currency": "USD"}, {"platform": "tiktok"}, {"date": "2026-05-14"}]
+    put(api, *(of_day(1) | columns for columns in [*coarser, *other_columns]))
     assert len(listed(api)) == 9
 
 
@@ -233,25 +237,25 @@ def test_no_order_of_reports_makes_another_ledger(
     ledger: Ledger, reports: list[Any], data: st.DataObject
 ) -> None:
     """Any permutation, repetitions included, ends in the same rows."""
-    read = [
+    batches = [
         read_spend({
             "as_of": as_of,
             "spend": [
-                of_day(amount, campaign_id=each, clicks=clicks, timezone=zone)
-                for each, amount, clicks, zone in rows
+                of_day(amount, campaign_id=campaign_id, clicks=clicks, timezone=zone)
+                for campaign_id, amount, clicks, zone in rows
             ],
         }, datetime.now(UTC), SHIPPED_ALONE)
         for as_of, rows in reports
     ]  # fmt: skip
-    stored = ledger.after(read)
-    assert stored == ledger.after(data.draw(st.permutations([*read, *read[:1]])))
+    stored = ledger.after(batches)
+    assert stored == ledger.after(data.draw(st.permutations([*batches, *batches[:1]])))
     newest: dict[str, tuple[Any, ...]] = {}
     for as_of, rows in reports:
-        for place, (each, amount, clicks, zone) in enumerate(rows):
-            value = (as_of, place, Decimal(amount), clicks or -1, zone or "")
-            newest[each] = max(value, newest.get(each, value))
+        for index, (campaign_id, amount, clicks, zone) in enumerate(rows):
+            value = (as_of, index, Decimal(amount), clicks or -1, zone or "")
+            newest[campaign_id] = max(value, newest.get(campaign_id, value))
     assert [(row[0], row[1], row[2] or -1, row[3] or "") for row in stored] == [
-        (each, *newest[each][2:]) for each in sorted(newest)
+        (campaign_id, *newest[campaign_id][2:]) for campaign_id in sorted(newest)
     ]
 
 

@@ -101,18 +101,20 @@ def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name
     separator = "\t" if name == "linkedin" else ","
     lines = (line.split(separator) for line in text.splitlines())
     header = next(cells for cells in lines if len(cells) > 5)
-    known = recognize(header)
-    assert known is not None
+    header_match = recognize(header)
+    assert header_match is not None
     for seed in range(30):
         rng = random.Random(seed)
-        others = [*header, "Status", "Budget"]
-        rng.shuffle(others)
-        written = {each: rng.choice((each, each.upper(), each.replace(" ", "_"))) for each in others}
-        again = recognize([written[each] for each in others])
-        assert again is not None
-        assert again.form.name == known.form.name == name
-        assert again.columns == {written[each]: field for each, field in known.columns.items()}
-        assert again.constants == known.constants
+        titles = [*header, "Status", "Budget"]
+        rng.shuffle(titles)
+        written = {title: rng.choice((title, title.upper(), title.replace(" ", "_"))) for title in titles}
+        second_match = recognize([written[title] for title in titles])
+        assert second_match is not None
+        assert second_match.form.name == header_match.form.name == name
+        assert second_match.columns == {
+            written[title]: field for title, field in header_match.columns.items()
+        }
+        assert second_match.constants == header_match.constants
 
 
 WRITTEN_IN_TESTS = {"pinterest", "snapchat", "reddit", "x"}
@@ -127,8 +129,8 @@ def test_every_format_is_tested() -> None:
 
 
 def test_what_cannot_be_known_is_said(importer: Importer) -> None:
-    told = importer.refused("spend", write(importer, "a,b\n1,2\n"))
-    assert "the header matches no known format" in told
+    message = importer.refused("spend", write(importer, "a,b\n1,2\n"))
+    assert "the header matches no known format" in message
     assert "--currency EUR" in importer.refused("spend", write(importer, GA4))
     ahead = ("--as-of", "2199-01-01")
     assert "more than 24 hours ahead" in importer.refused("spend", write(importer, OWN), *ahead)
@@ -137,8 +139,8 @@ def test_what_cannot_be_known_is_said(importer: Importer) -> None:
 def test_columns_can_be_named(importer: Importer, stage: Stage) -> None:
     file = write(importer, "tag,kosten,kampagne\n13.05.2026,12.34,Spring\n14.05.2026,1,Spring\n")
     assert "--map" in importer.refused("spend", file)
-    named = [f"--map={each}" for each in ("tag=date", "kosten=amount", "kampagne=campaign_name")]
-    options = (*named, "--currency", "EUR", "--platform", "Google Ads")
+    map_options = [f"--map={mapping}" for mapping in ("tag=date", "kosten=amount", "kampagne=campaign_name")]
+    options = (*map_options, "--currency", "EUR", "--platform", "Google Ads")
     assert importer.run("spend", file, *options)["stored"] == 2
     ours = write(importer, OWN.replace("amount", "cost"))
     importer.run("spend", ours, "--map", "cost=amount", "--layout", "google")

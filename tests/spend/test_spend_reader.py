@@ -72,21 +72,21 @@ def test_rows_are_what_the_steps_of_all_rows_make_of_them(seed: int) -> None:
     columns = ["date", "amount", *optional]
     fixed = {"platform": "meta", "currency": "EUR", "timezone": "Europe/Berlin"}
     constants = tuple((name, value) for name, value in fixed.items() if name not in columns)
-    chosen = Columns(FIELDS, tuple((name, name) for name in columns), (), constants)
-    quickly = make_quick_reader(chosen, notation, AS_OF)
+    file_columns = Columns(FIELDS, tuple((name, name) for name in columns), (), constants)
+    quickly = make_quick_reader(file_columns, notation, AS_OF)
     assert quickly is not None
-    taken = 0
+    quick_count = 0
     for row in random_rows(rng, columns, notation.decimals):
-        expected, line = by_all_steps(chosen, notation, row), quickly(row)
+        expected, line = by_all_steps(file_columns, notation, row), quickly(row)
         if line is not None:
             assert expected is not None, row
             assert comparable(line) == comparable(expected), row
-            taken += 1
-    assert taken > 20
+            quick_count += 1
+    assert quick_count > 20
 
 
 def test_a_row_that_is_too_short_is_left_to_the_other_steps() -> None:
-    chosen = Columns(FIELDS, (("date", "date"), ("amount", "amount")), (), ())
-    quickly = make_quick_reader(chosen, Notation(), AS_OF)
+    file_columns = Columns(FIELDS, (("date", "date"), ("amount", "amount")), (), ())
+    quickly = make_quick_reader(file_columns, Notation(), AS_OF)
     assert quickly is not None
     assert quickly(FileRow(1, 2, {"date": "2026-05-13"})) is None

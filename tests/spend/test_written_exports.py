@@ -43,9 +43,9 @@ def some_rows(dice: Random) -> list[Row]:
     days = [date(2026, 5, dice.randrange(1, 28)) for _ in range(dice.randrange(1, 6))]
     large = dice.choice((1, 1000))
     return [
-        (day, dice.choice(("Frühling", "Summer")), f"{4711 + place}", "EUR",
+        (day, dice.choice(("Frühling", "Summer")), f"{4711 + index}", "EUR",
          Decimal(dice.randrange(10**5) * large) / 100, dice.randrange(10**6), dice.randrange(500))
-        for place, day in enumerate([*days, date(2026, 5, 28)])
+        for index, day in enumerate([*days, date(2026, 5, 28)])
     ]  # fmt: skip
 
 
@@ -96,9 +96,9 @@ def test_however_it_is_written_it_is_read_as_it_was_meant(tmp_path: Path) -> Non
         dice = Random(number)
         rows = some_rows(dice)
         file.write_bytes(written(dice, rows))
-        told = [
+        read_rows = [
             (row.date, row.names[0][2], row.campaign_id, row.currency, row.amount,
              row.impressions, row.clicks)
             for row in as_read(file)
         ]  # fmt: skip
-        assert told == rows, (number, file.read_bytes()[:300])
+        assert read_rows == rows, (number, file.read_bytes()[:300])

@@ -28,11 +28,11 @@ def test_it_works(site: Site) -> None:
         consent={"ad_user_data": True},
     )  # fmt: skip
     assert response.status_code == 202, response.text
-    told = response.json()
-    assert (told["status"], told["token"]) == (202, "tok-1")
-    assert told["message"] == "3 of 3 items are queued."
-    assert [result["status"] for result in told["results"]] == ["queued"] * 3
-    assert all(result["receipt_id"].isdigit() for result in told["results"])
+    answer = response.json()
+    assert (answer["status"], answer["token"]) == (202, "tok-1")
+    assert answer["message"] == "3 of 3 items are queued."
+    assert [result["status"] for result in answer["results"]] == ["queued"] * 3
+    assert all(result["receipt_id"].isdigit() for result in answer["results"])
     (_, hit), (_, person), (_, bought) = site.rows()
     assert [kind for kind, _ in site.rows()] == ["hit", "identify", "event"]
     visitor = {"trk_token": "tok-1", "fingerprint": "f1", "ip": "127.0.0.1"}
@@ -132,8 +132,8 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize(("member", "value"), [(name, value) for name in HOSTILE for value in HOSTILE[name]])
 def test_hostile_members(site: Site, member: str, value: Any) -> None:
-    given = {"site": site.key, "token": "t", "fingerprint": "f", "items": [page()]}
-    response = site.post({**given, member: value})
+    body = {"site": site.key, "token": "t", "fingerprint": "f", "items": [page()]}
+    response = site.post({**body, member: value})
     assert response.status_code == (401 if member == "site" else 422), response.text
     assert response.json()["message"]
     assert site.rows() == []
@@ -152,12 +152,12 @@ def test_keys_are_one_however_they_are_written(site: Site) -> None:
 
 
 def test_an_event_takes_from_the_request_what_a_page_could_make_up(site: Site) -> None:
-    given = event(
+    item = event(
         ip="1.2.3.4", user_agent="me", trk_token="theirs", fingerprint="theirs", event_time=1,
         url=f"{ORIGIN}/thanks", idempotency_key="order-1", fbp="mine",
         consent={"ad_personalization": False},
     )  # fmt: skip
-    site.report(given, fingerprint="f1", cookies={"fbp": "x"}, consent={"ad_user_data": True})
+    site.report(item, fingerprint="f1", cookies={"fbp": "x"}, consent={"ad_user_data": True})
     (stored,) = site.payloads("event")
     assert stored.pop("event_time") > 1_700_000_000_000
     assert stored == {
@@ -276,8 +276,8 @@ class TestLimits:
         if len({answer.headers["x-ratelimit-reset"] for answer in answers}) == 1:
             assert statuses == [202] * 4  # the test server multiplies limits by 1000
         assert answers[0].headers["x-ratelimit-limit"] == "10000"
-        used = int(answers[0].headers["x-ratelimit-limit"])
-        assert used - int(answers[0].headers["x-ratelimit-remaining"]) == 2
+        limit = int(answers[0].headers["x-ratelimit-limit"])
+        assert limit - int(answers[0].headers["x-ratelimit-remaining"]) == 2
 
     def test_the_minute_used_up_is_429(self, site: Site) -> None:
         site.connection.execute(

@@ -76,7 +76,7 @@ class TestBots:
         items = [page(), page(), identify(email="ada@example.com"), event()]
         response = site.report(*items, headers={"user-agent": GOOGLEBOT})
         assert response.status_code == 202
-        assert [each["status"] for each in response.json()["results"]] == ["ignored"] * 4
+        assert [result["status"] for result in response.json()["results"]] == ["ignored"] * 4
         assert site.rows() == [("bots", {"site_id": site.id, "hits": 2})]
         assert "set-cookie" not in response.headers
         assert response.json()["token"] is None

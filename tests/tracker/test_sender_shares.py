@@ -34,9 +34,9 @@ def test_it_works(site: Site) -> None:
     assert {answer.status_code for answer in answers} == {422, 429}
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert 1 <= int(refused.headers["retry-after"]) <= 60
-    other = report(site, "127.0.0.3", [page()])
-    assert other.status_code == 202
-    assert other.headers["x-ratelimit-remaining"] == "999", "what was refused is not charged"
+    other_answer = report(site, "127.0.0.3", [page()])
+    assert other_answer.status_code == 202
+    assert other_answer.headers["x-ratelimit-remaining"] == "999", "what was refused is not charged"
 
 
 def test_a_share_is_a_tenth() -> None:

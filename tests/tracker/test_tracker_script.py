@@ -26,8 +26,8 @@ def renamed(database_url: str) -> Iterator[Running]:
 
 
 def get(server: Running, path: str = "/t.js", **headers: str) -> httpx.Response:
-    named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return httpx.get(server.base_url + path, headers=named)
+    header_fields = {name.replace("_", "-"): text for name, text in headers.items()}
+    return httpx.get(server.base_url + path, headers=header_fields)
 
 
 def test_it_works(server: Running) -> None:
@@ -42,10 +42,10 @@ def test_it_works(server: Running) -> None:
 
 
 def test_it_is_small(server: Running) -> None:
-    with httpx.stream("GET", f"{server.base_url}/t.js", headers={"Accept-Encoding": "gzip"}) as got:
-        packed = b"".join(got.iter_raw())
-    assert got.headers["content-encoding"] == "gzip"
-    assert len(packed) == int(got.headers["content-length"])
+    with httpx.stream("GET", f"{server.base_url}/t.js", headers={"Accept-Encoding": "gzip"}) as response:
+        packed = b"".join(response.iter_raw())
+    assert response.headers["content-encoding"] == "gzip"
+    assert len(packed) == int(response.headers["content-length"])
     assert len(packed) < MOST_BYTES
     assert gzip.decompress(packed) == get(server, accept_encoding="identity").content
 
@@ -70,9 +70,9 @@ def test_encodings(server: Running, accepted: str, encoding: str | None) -> None
 def test_browsers_keep_it(server: Running) -> None:
     first = get(server)
     assert first.headers["cache-control"] == "public, max-age=3600, stale-while-revalidate=86400"
-    again = get(server, if_none_match=f'"other", {first.headers["etag"]}')
-    assert (again.status_code, again.content) == (304, b"")
-    assert again.headers["etag"] == first.headers["etag"]
+    second = get(server, if_none_match=f'"other", {first.headers["etag"]}')
+    assert (second.status_code, second.content) == (304, b"")
+    assert second.headers["etag"] == first.headers["etag"]
     plain = get(server, accept_encoding="identity", if_none_match=first.headers["etag"])
     assert plain.status_code == 200
     assert plain.headers["etag"] != first.headers["etag"]
