@@ -56,7 +56,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple
     for number, arrival in enumerate(draw(told)):
         if isinstance(arrival, int):
             items.append(event(email="ada@acme.com", event_time=arrival, trk_source="sms",
-                              trk_campaign=f"campaign {number}"))  # fmt: skip
+                               trk_campaign=f"campaign {number}"))  # fmt: skip
             other_touches.append(("ada", arrival))
         else:
             token, moment, how = arrival

@@ -62,8 +62,8 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
         ("9", "spring", "utm_source_paid", "google.com", cookies, False)
     ]
     parameters = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 00:00:00",
-             "sources": "facebook_ads", "attribution_model": "last_touch",
-             "attribution_window": 7, "fields": ["id", "amount", "campaign_id"]}  # fmt: skip
+                  "sources": "facebook_ads", "attribution_model": "last_touch",
+                  "attribution_window": 7, "fields": ["id", "amount", "campaign_id"]}  # fmt: skip
     [row] = client.get("/events", params=parameters).json()["data"]
     assert (row["amount"], row["campaign_id"]) == (80, "9")
     assert str(row["id"]) == str(bought)

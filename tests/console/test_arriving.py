@@ -58,12 +58,12 @@ def test_it_works(first: Browser, empty: str) -> None:
     assert first.get(older).status_code == 404
     assert first.get(link).status_code == first.get(link).status_code == 200
     form_values = {"email": "ada@example.com", "password": PASSWORD, "space_name": "Shop",
-             "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
+                   "timezone": "Europe/Berlin", "currency": "EUR"}  # fmt: skip
     for bad, message in (({"email": "ada"}, "valid e-mail"), ({"password": "short"}, "at least 10"),
-                      ({"password": "password123"}, "data breaches"),
-                      ({"password": "Shop-example!"}, "besides"),
-                      ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
-                      ({"name": "x" * 121}, "at most 120")):  # fmt: skip
+                         ({"password": "password123"}, "data breaches"),
+                         ({"password": "Shop-example!"}, "besides"),
+                         ({"space_name": ""}, "Must not be empty"), ({"currency": "?"}, "Must be"),
+                         ({"name": "x" * 121}, "at most 120")):  # fmt: skip
         answer = first.fill(link, link, **{**form_values, **bad})
         assert answer.status_code == 422
         assert message in answer.text

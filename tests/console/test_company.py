@@ -37,7 +37,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
     stage.event(ann, amount="20", company_id=company)
     text = show(owner, list_path(stage.space_id, company))
     for fragment in ("Acme", "acme.example", "acc-1", "Revenue 20.00 USD", "Contacts 2", "Events 1",
-                 "Ann", "Ben", "utm_medium=email"):  # fmt: skip
+                     "Ann", "Ben", "utm_medium=email"):  # fmt: skip
         assert fragment in text, fragment
     assert "Carl" not in text
     assert text.index("Purchase 20.00") < text.index("utm_medium=email")

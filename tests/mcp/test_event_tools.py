@@ -290,7 +290,7 @@ def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api:
     (row,) = assistant.call("list_events", **RANGE)["rows"]
     (amount_row,) = assistant.call("list_events", **RANGE, fields=["amount"])["rows"]
     for answer in (assistant.call("get_event", event_id=event_id), journey_item, row, amount_row,
-                 explained["event"]):  # fmt: skip
+                   explained["event"]):  # fmt: skip
         assert {name: answer[name] for name in amounts} == amounts
     last_touch = explained["models"][1]["credits"]
     assert [(credit["amount"], credit["amount_in_space_currency"]) for credit in last_touch] == [(100, 80)]

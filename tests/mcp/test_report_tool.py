@@ -98,7 +98,7 @@ def test_what_people_call_things_is_beside_what_they_are(assistant: Assistant) -
 @pytest.mark.usefixtures("journeys")
 def test_times_are_in_order(assistant: Assistant) -> None:
     answer = assistant.call("query_report", period="2026-05-12 to 2026-05-14", measures=["events"],
-                          group_by=["day"])  # fmt: skip
+                            group_by=["day"])  # fmt: skip
     days = [row[0] for row in answer["rows"]]
     assert days == sorted(days)
     assert ["2026-05-13", 3] in answer["rows"]
@@ -121,8 +121,8 @@ def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
     journeys.touchpoint(someone, "email", occurred_at=before)
     journeys.event(someone, amount=40, event_time=before)
     answer = assistant.call("query_report", **MAY, measures=["credited_revenue"],
-                          attribution_model="linear", compare="previous_period",
-                          order_by="source")  # fmt: skip
+                            attribution_model="linear", compare="previous_period",
+                            order_by="source")  # fmt: skip
     assert answer["columns"] == [
         "source", "credited_revenue", "credited_revenue_before", "credited_revenue_change",
     ]  # fmt: skip

@@ -70,7 +70,7 @@ def rows(told: Report) -> dict[Any, list[Fraction | None]]:
 
 def test_it_works() -> None:
     result = report("credited_revenue", "credited_events", "revenue", "share", group_by=["source"],
-                  attribution_model="linear")  # fmt: skip
+                    attribution_model="linear")  # fmt: skip
     # 100 and -30 are split equally between google and email; Bob and Dee came directly; Cem's click is older
     # than 30 days. Ada's two events count in full for both of hers: 100 - 30 = 70.
     assert rows(result) == {
@@ -89,8 +89,8 @@ def test_it_works() -> None:
 
 def test_money_and_people() -> None:
     result = report("events", "orders", "refund_count", "revenue", "gross_revenue", "refunds",
-                  "average_order_value", "contacts", "new_customers",
-                  group_by=["month"])  # fmt: skip
+                    "average_order_value", "contacts", "new_customers",
+                    group_by=["month"])  # fmt: skip
     assert rows(result) == {"2026-05": [6, 4, 1, 150, 180, 30, 45, 4, 4]}
     late = report("new_customers", "contacts", start_date="2026-05-14 00:00:00")
     # Ada's purchase was earlier; only her refund remains, which doesn't count her as a contact.
@@ -110,7 +110,7 @@ def test_why_events_are_credited_to_nobody() -> None:
     facts = drawn()
     facts.events.append(Event(107, BOB, None, moment(1), amount=Decimal(7)))
     result = report("credited_revenue", "touched_events", facts=facts, group_by=["source"],
-                  attribution_model="last_platform_touch")  # fmt: skip
+                    attribution_model="last_platform_touch")  # fmt: skip
     assert rows(result) == {
         "google_ads": [70, 2], "direct": [0, 2], "email": [0, 2],
     }  # fmt: skip
@@ -136,8 +136,8 @@ def test_the_ends_of_a_window_belong_to_it() -> None:
 
 def test_a_company_has_one_path() -> None:
     result = report("credited_revenue", "touches_to_conversion", "days_to_conversion",
-                  group_by=["source"], attribution_model="first_touch",
-                  query_mode="company")  # fmt: skip
+                    group_by=["source"], attribution_model="first_touch",
+                    query_mode="company")  # fmt: skip
     # Bob's purchase on the 12th follows google (10th), email (11th, noon) and his own visit.
     assert rows(result) == {
         "google_ads": [120, 3, Fraction("2.5")], "direct": [10, 1, 1],
@@ -146,7 +146,7 @@ def test_a_company_has_one_path() -> None:
 
 def test_filters_of_touches_leave_credits_as_they_are() -> None:
     result = report("credited_revenue", "events", "touched_events", group_by=["event"],
-                  attribution_model="linear", sources=["email"])  # fmt: skip
+                    attribution_model="linear", sources=["email"])  # fmt: skip
     assert rows(result) == {"purchase": [35, 2, 2]}
     assert result.unattributed is None
     assert result.overall is not None
@@ -178,7 +178,7 @@ def test_order_and_limit() -> None:
 
 def test_several_models() -> None:
     result = report("credited_revenue", "share", group_by=["source"],
-                  attribution_models=["first_touch", "last_platform_touch"])  # fmt: skip
+                    attribution_models=["first_touch", "last_platform_touch"])  # fmt: skip
     assert result.columns == [
         "credited_revenue_first_touch", "credited_revenue_last_platform_touch",
         "share_first_touch", "share_last_platform_touch",
@@ -195,7 +195,7 @@ def test_several_models() -> None:
 
 def test_by_the_date_of_the_touch() -> None:
     result = report("credited_revenue", "events", "share", group_by=["month"], date_basis="touch",
-                  attribution_window=60, start_date="2026-04-01 00:00:00")  # fmt: skip
+                    attribution_window=60, start_date="2026-04-01 00:00:00")  # fmt: skip
     # Last touches, whenever the events were: Ada's e-mail, Bob's and Dee's visits in May, Cem's click in
     # April.
     assert rows(result) == {

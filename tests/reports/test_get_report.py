@@ -54,7 +54,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
 def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
     sell(stage)
     parameters = {"measures[]": ["revenue", "refunds", "average_order_value", "contacts"],
-             "group_by[]": ["source", "contact"]}  # fmt: skip
+                  "group_by[]": ["source", "contact"]}  # fmt: skip
     live = untimed(report(api, **parameters))
     forget_space(stage.connection, stage.space_id)
     assert untimed(report(api, **parameters)) == live

@@ -88,7 +88,7 @@ def in_one_order(value: Any) -> Any:
 def test_reports(two: tuple[Api, Api, list[str]], group: str) -> None:
     listed_api, own_api, _ = two
     parameters = {"group_by[]": group, "measures[]": ["credited_revenue", "credited_events"],
-             "attribution_models[]": PLAIN_MODELS, "limit": 1000}  # fmt: skip
+                  "attribution_models[]": PLAIN_MODELS, "limit": 1000}  # fmt: skip
     if group in ("first_source", "path"):
         parameters |= {"measures[]": ["revenue", "events"], "attribution_models[]": ["last_touch"]}
     assert told(own_api, "/reports", own=True, **parameters) == told(

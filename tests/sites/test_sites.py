@@ -42,7 +42,7 @@ def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None
 
 def test_it_works(terminal: Terminal, stage: Stage, server: Running) -> None:
     answer = terminal.json("create", "--name", "Shop", "--origin", "HTTPS://Shop.example:443/",
-                         "--origin", "https://*.shop.example")  # fmt: skip
+                           "--origin", "https://*.shop.example")  # fmt: skip
     key = answer["site_key"]
     assert key.startswith("trk_pk_")
     assert answer["origins"] == [ORIGIN, "https://*.shop.example"]
