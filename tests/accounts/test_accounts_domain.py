@@ -26,10 +26,10 @@ def accounts(database_url: str) -> Accounts:
 
 
 def refusal(accounts: Accounts, act: object) -> MemberReason:
-    with pytest.raises(MemberRefused) as refused:
+    with pytest.raises(MemberRefused) as error:
         accounts.run(act)  # type: ignore[arg-type]
-    assert refused.value.extra["reason"] == refused.value.reason
-    return refused.value.reason
+    assert error.value.extra["reason"] == error.value.reason
+    return error.value.reason
 
 
 def test_it_works(accounts: Accounts, space_id: int) -> None:
@@ -38,28 +38,28 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
     assert (user.email, user.name, user.display_name) == (email, "Ada", "Ada")
     assert accounts.run(lambda c: users.find_user(c, email)) == user
     accounts.run(lambda c: members.add_member(c, space_id, user.id, Role.OWNER))
-    (joined,) = accounts.run(lambda c: members.list_joined(c, user.id))
-    assert (joined.space_id, joined.role, joined.active) == (space_id, Role.OWNER, True)
+    (membership,) = accounts.run(lambda c: members.list_joined(c, user.id))
+    assert (membership.space_id, membership.role, membership.active) == (space_id, Role.OWNER, True)
     (member,) = accounts.run(lambda c: members.list_members(c, space_id))
     assert (member.user_id, member.email, member.role) == (user.id, email, Role.OWNER)
-    token, opened = accounts.run(lambda c: sessions.open_session(c, user.id, "Firefox on Linux"))
-    assert accounts.run(lambda c: sessions.fetch_session(c, token)) == opened
-    assert opened.user == user
+    token, session = accounts.run(lambda c: sessions.open_session(c, user.id, "Firefox on Linux"))
+    assert accounts.run(lambda c: sessions.fetch_session(c, token)) == session
+    assert session.user == user
 
 
 @pytest.mark.parametrize("email", ["", "ada", "ada@", "a b@example.com", "x" * 300 + "@example.com"])
 def test_what_is_no_address(accounts: Accounts, email: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         accounts.run(lambda c: users.create_user(c, email, HASH))
-    assert list(refused.value.errors) == ["email"]
+    assert list(error.value.errors) == ["email"]
     assert accounts.run(lambda c: users.find_user(c, email)) is None
 
 
 @pytest.mark.parametrize("name", ["x" * 121, "a\nb", "a\x00b", "a\x7fb"])
 def test_what_is_no_name(accounts: Accounts, name: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         accounts.run(lambda c: users.create_user(c, unique_email(), HASH, name))
-    assert list(refused.value.errors) == ["name"]
+    assert list(error.value.errors) == ["name"]
 
 
 def test_one_account_an_address(accounts: Accounts) -> None:
@@ -81,14 +81,14 @@ def test_what_is_no_password(password: str, rule: str) -> None:
 def test_passwords() -> None:
     async def act() -> None:
         passwords = Passwords(PasswordHasher(**CHEAP))
-        stored = await passwords.hash("Å pass word")
-        assert stored.startswith("$argon2id$")
-        assert (await passwords.verify(stored, "A\u030a pass word")).matches, "another form of it"
-        assert not (await passwords.verify(stored, "å pass word")).matches
-        assert not (await passwords.verify(stored, "")).matches
+        stored_hash = await passwords.hash("Å pass word")
+        assert stored_hash.startswith("$argon2id$")
+        assert (await passwords.verify(stored_hash, "A\u030a pass word")).matches, "another form of it"
+        assert not (await passwords.verify(stored_hash, "å pass word")).matches
+        assert not (await passwords.verify(stored_hash, "")).matches
         for bad_hash in (None, "", "no hash"):
             assert not (await passwords.verify(bad_hash, "nobody's password")).matches
-        assert not (await passwords.verify(stored, "x" * 10_000)).matches
+        assert not (await passwords.verify(stored_hash, "x" * 10_000)).matches
 
     asyncio.run(act())
 
@@ -98,14 +98,14 @@ def test_a_hash_of_older_parameters_is_made_anew(accounts: Accounts) -> None:
     newer = Passwords(PasswordHasher(**{**CHEAP, "time_cost": 2}))
     verdict = asyncio.run(newer.verify(user.password_hash, PASSWORD))
     assert verdict.matches
-    renewed = verdict.rehashed
-    assert renewed is not None
-    accounts.run(lambda c: users.renew_hash(c, user, renewed))
-    stored = accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash
-    assert stored == renewed
-    assert asyncio.run(newer.verify(stored, PASSWORD)).rehashed is None
+    new_hash = verdict.rehashed
+    assert new_hash is not None
+    accounts.run(lambda c: users.renew_hash(c, user, new_hash))
+    stored_hash = accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash
+    assert stored_hash == new_hash
+    assert asyncio.run(newer.verify(stored_hash, PASSWORD)).rehashed is None
     accounts.run(lambda c: users.renew_hash(c, user, "late"))
-    assert accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash == renewed
+    assert accounts.run(lambda c: users.fetch_user(c, user.id)).password_hash == new_hash
 
 
 def test_who_may_do_what() -> None:
@@ -152,13 +152,13 @@ def test_no_member_twice(accounts: Accounts, space_id: int) -> None:
 def test_removing_takes_tokens_codes_and_invitations(
     accounts: Accounts, make_space: Iterator[int], connection: psycopg.Connection
 ) -> None:
-    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    space_id, other_space_id = make_space(), make_space()  # type: ignore[operator]
     accounts.member(space_id)
     user = accounts.member(space_id, Role.ADMIN)
-    accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
+    accounts.run(partial(members.add_member, space_id=other_space_id, user_id=user.id, role=Role.OWNER))
     new = tokens.NewToken(user.id, "personal", "mine")
     home_token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
-    other_token, _ = accounts.run(lambda c: tokens.issue_token(c, elsewhere, new))
+    other_token, _ = accounts.run(lambda c: tokens.issue_token(c, other_space_id, new))
     link, _ = accounts.run(lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, user.id))
     connection.execute(
         "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
@@ -180,13 +180,16 @@ def test_removing_takes_tokens_codes_and_invitations(
 
 def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> None:
     user = accounts.user()
-    opened = [accounts.run(lambda c: sessions.open_session(c, user.id)) for _ in range(4)]
-    assert len({session.csrf_key for _, session in opened}) == 4
+    token_sessions = [accounts.run(lambda c: sessions.open_session(c, user.id)) for _ in range(4)]
+    assert len({session.csrf_key for _, session in token_sessions}) == 4
 
     def alive() -> list[bool]:
-        return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token, _ in opened]
+        return [
+            accounts.run(partial(sessions.fetch_session, token=token)) is not None
+            for token, _ in token_sessions
+        ]
 
-    ids = [session.id for _, session in opened]
+    ids = [session.id for _, session in token_sessions]
     accounts.run(lambda c: sessions.close_session(c, user.id + 1, ids[0]))
     assert alive() == [True] * 4
     accounts.run(lambda c: sessions.close_session(c, user.id, ids[0]))
@@ -204,20 +207,22 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
 
 
 def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
-    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    space_id, other_space_id = make_space(), make_space()  # type: ignore[operator]
     owner, user = accounts.member(space_id), accounts.member(space_id)
-    accounts.run(partial(members.add_member, space_id=elsewhere, user_id=user.id, role=Role.OWNER))
+    accounts.run(partial(members.add_member, space_id=other_space_id, user_id=user.id, role=Role.OWNER))
     new = tokens.NewToken(user.id, "oauth", "theirs", "a client")
     token_list = [
         accounts.run(partial(tokens.issue_token, space_id=target_id, new=new))[0]
-        for target_id in (space_id, elsewhere)
+        for target_id in (space_id, other_space_id)
     ]
     session, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
     reset = accounts.run(lambda c: links.make_reset_link(c, user.id)).rpartition("/")[2]
     sent_link, _ = accounts.run(
         lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, user.id)
     )
-    offered, _ = accounts.run(lambda c: invitations.invite(c, elsewhere, user.email, Role.VIEWER, None))
+    offered_link, _ = accounts.run(
+        lambda c: invitations.invite(c, other_space_id, user.email, Role.VIEWER, None)
+    )
     owner_link, _ = accounts.run(
         lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, owner.id)
     )
@@ -230,12 +235,12 @@ def test_a_disabled_user(accounts: Accounts, make_space: Iterator[int]) -> None:
             accounts.run(lambda c: sessions.fetch_session(c, session)) is not None,
             accounts.run(lambda c: links.find_reset_link(c, reset)) is not None,
             *(accounts.run(partial(tokens.find_token, token=token)) is not None for token in token_list),
-            *map(is_offered, (sent_link, offered)),
+            *map(is_offered, (sent_link, offered_link)),
         ]
 
     assert works() == [True] * 6
-    ended = accounts.run(lambda c: users.disable_user(c, user))
-    assert (ended.sessions, ended.tokens) == (1, 2)
+    end_counts = accounts.run(lambda c: users.disable_user(c, user))
+    assert (end_counts.sessions, end_counts.tokens) == (1, 2)
     assert works() == [False] * 6
     assert is_offered(owner_link)
     late, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
@@ -264,29 +269,29 @@ def test_logins_end_with_tokens_or_without(accounts: Accounts, space_id: int) ->
     user, other_user = accounts.member(space_id), accounts.member(space_id)
     new = tokens.NewToken(user.id, "personal", "mine")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
-    mine, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
-    theirs, _ = accounts.run(lambda c: sessions.open_session(c, other_user.id))
-    ended = accounts.run(lambda c: users.end_logins(c, user.id))
-    assert (ended.sessions, ended.tokens) == (1, 0)
-    assert accounts.run(lambda c: sessions.fetch_session(c, mine)) is None
-    assert accounts.run(lambda c: sessions.fetch_session(c, theirs)) is not None
+    own_session, _ = accounts.run(lambda c: sessions.open_session(c, user.id))
+    other_session, _ = accounts.run(lambda c: sessions.open_session(c, other_user.id))
+    end_counts = accounts.run(lambda c: users.end_logins(c, user.id))
+    assert (end_counts.sessions, end_counts.tokens) == (1, 0)
+    assert accounts.run(lambda c: sessions.fetch_session(c, own_session)) is None
+    assert accounts.run(lambda c: sessions.fetch_session(c, other_session)) is not None
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
-    ended = accounts.run(lambda c: users.end_logins(c, user.id, revoke_tokens=True))
-    assert (ended.sessions, ended.tokens) == (0, 1)
+    end_counts = accounts.run(lambda c: users.end_logins(c, user.id, revoke_tokens=True))
+    assert (end_counts.sessions, end_counts.tokens) == (0, 1)
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
 
 
 def test_use_prolongs_a_session_and_not_for_ever(accounts: Accounts, connection: psycopg.Connection) -> None:
     user = accounts.user()
-    token, opened = accounts.run(partial(sessions.open_session, user_id=user.id))
+    token, session = accounts.run(partial(sessions.open_session, user_id=user.id))
     connection.execute(
         "UPDATE sessions SET last_seen_at = now() - interval '6 days',"
-        " created_at = now() - interval '29 days' WHERE id = %s", (opened.id,)
+        " created_at = now() - interval '29 days' WHERE id = %s", (session.id,)
     )  # fmt: skip
     accounts.run(lambda c: sessions.fetch_session(c, token))
     row = connection.execute(
         "SELECT now() - last_seen_at < interval '1 minute',"
-        " expires_at <= now() + interval '30 days' FROM sessions WHERE id = %s", (opened.id,)
+        " expires_at <= now() + interval '30 days' FROM sessions WHERE id = %s", (session.id,)
     ).fetchone()  # fmt: skip
     assert row == (True, True)
     for nonsense in ("", "x" * 1000, "ü\ud800", token[:-1]):
@@ -333,22 +338,22 @@ def test_an_invitation(accounts: Accounts, space_id: int) -> None:
     offer = accounts.run(lambda c: invitations.find_offer(c, token))
     assert offer is not None
     assert (offer.space_id, offer.role, offer.email) == (space_id, Role.ADMIN, guest.email)
-    refused = partial(invitations.accept, token=token, user_id=owner.id)
-    assert refusal(accounts, refused) is MemberReason.ALREADY_MEMBER
-    accepted = accounts.at_once(
+    accept_as_owner = partial(invitations.accept, token=token, user_id=owner.id)
+    assert refusal(accounts, accept_as_owner) is MemberReason.ALREADY_MEMBER
+    results = accounts.at_once(
         [partial(invitations.accept, token=token, user_id=user.id) for user in (guest, third)]
     )
-    assert sum(isinstance(result, NotFound) for result in accepted) == 1
+    assert sum(isinstance(result, NotFound) for result in results) == 1
     assert accounts.run(lambda c: invitations.find_offer(c, older.rpartition("/")[2])) is None
     assert accounts.run(lambda c: invitations.list_invitations(c, space_id)) == []
 
 
 def test_an_invitation_taken_back(accounts: Accounts, make_space: Iterator[int]) -> None:
-    space_id, elsewhere = make_space(), make_space()  # type: ignore[operator]
+    space_id, other_space_id = make_space(), make_space()  # type: ignore[operator]
     path, _ = accounts.run(lambda c: invitations.invite(c, space_id, unique_email(), Role.VIEWER, None))
     token = path.rpartition("/")[2]
     (invitation,) = accounts.run(lambda c: invitations.list_invitations(c, space_id))
-    accounts.run(lambda c: invitations.revoke_invitation(c, elsewhere, invitation.id))
+    accounts.run(lambda c: invitations.revoke_invitation(c, other_space_id, invitation.id))
     assert accounts.run(lambda c: invitations.find_offer(c, token)) is not None
     accounts.run(lambda c: invitations.revoke_invitation(c, space_id, invitation.id))
     user = accounts.user()

@@ -91,14 +91,14 @@ def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slow
     now, moments = START, list[datetime]()
     for gap in gaps:
         now += timedelta(seconds=gap)
-        counted = [moment for moment in moments if moment > now - WINDOW]
-        wait = seconds_to_wait(counted, now, limit, WINDOW, slowing=slowing)
+        recent_moments = [moment for moment in moments if moment > now - WINDOW]
+        wait = seconds_to_wait(recent_moments, now, limit, WINDOW, slowing=slowing)
         if wait <= 0:
             moments.append(now)
         else:
             later = now + timedelta(seconds=wait)
-            still = [moment for moment in counted if moment > later - WINDOW]
+            still = [moment for moment in recent_moments if moment > later - WINDOW]
             assert seconds_to_wait(still, later, limit, WINDOW, slowing=slowing) <= 0
-            assert len(counted) >= limit or (slowing and len(counted) > FREE)
+            assert len(recent_moments) >= limit or (slowing and len(recent_moments) > FREE)
     for moment in moments:
         assert sum(moment <= candidate < moment + WINDOW for candidate in moments) <= limit

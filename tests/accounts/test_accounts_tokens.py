@@ -78,9 +78,9 @@ def test_an_expired_one_counts_no_more(
 @pytest.mark.parametrize("name", ["", "  ", "x" * 121, "a\x00b", "a\x1fb", "a\x7fb"])
 def test_a_name_is_a_label(accounts: Accounts, space_id: int, name: str) -> None:
     user = accounts.member(space_id)
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         issue(accounts, space_id, NewToken(user.id, "personal", name))
-    assert list(refused.value.errors) == ["name"]
+    assert list(error.value.errors) == ["name"]
 
 
 def test_only_for_members(accounts: Accounts, space_id: int) -> None:
@@ -129,9 +129,9 @@ def test_what_is_no_token(accounts: Accounts, text: str) -> None:
 def test_another_space_cannot_revoke(accounts: Accounts, space_id: int, make_space: object) -> None:
     user = accounts.member(space_id)
     token, token_id = issue(accounts, space_id, NewToken(user.id, "personal", "t"))
-    elsewhere: int = make_space()  # type: ignore[operator]
+    other_space_id: int = make_space()  # type: ignore[operator]
     with pytest.raises(NotFound):
-        accounts.run(lambda c: tokens.revoke_token(c, elsewhere, token_id))
+        accounts.run(lambda c: tokens.revoke_token(c, other_space_id, token_id))
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
 
 
@@ -140,7 +140,7 @@ def test_a_viewer_cannot_take_all_of_them(accounts: Accounts, space_id: int) -> 
     new = NewToken(viewer.id, "personal", "t")
     for _ in range(tokens.MAX_OF_A_VIEWER):
         issue(accounts, space_id, new)
-    with pytest.raises(tokens.TooManyTokens) as refused:
+    with pytest.raises(tokens.TooManyTokens) as error:
         issue(accounts, space_id, new)
-    assert refused.value.message.startswith("A viewer has 5 tokens")
+    assert error.value.message.startswith("A viewer has 5 tokens")
     issue(accounts, space_id, NewToken(accounts.member(space_id).id, "personal", "t"))

@@ -18,10 +18,10 @@ HASHES = files("headwater.spaces.accounts").joinpath(BREACHED).read_text(encodin
 
 
 def refuse(password: str) -> str:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         check_password(password, CONTEXT)
-    assert list(refused.value.errors) == ["password"]
-    return refused.value.errors["password"][0]
+    assert list(error.value.errors) == ["password"]
+    return error.value.errors["password"][0]
 
 
 def test_it_works() -> None:

@@ -68,9 +68,9 @@ def bad_file(month: Month, after: slice, _: np.random.Generator) -> None:
 
 def refusing(month: Month, after: slice, dice: np.random.Generator) -> None:
     """A platform refuses most events."""
-    refused = dice.binomial(month.delivered[after], 0.8)
-    month.delivered[after] -= refused
-    month.failed[after] += refused
+    refused_counts = dice.binomial(month.delivered[after], 0.8)
+    month.delivered[after] -= refused_counts
+    month.failed[after] += refused_counts
 
 
 def unmatched(month: Month, after: slice, dice: np.random.Generator) -> None:
@@ -164,17 +164,17 @@ def run_fault(fault: PlantedFault, seed: int) -> PlantedResult:
     dice = np.random.default_rng(seed)
     month = ordinary_month(dice, fault.size)
     start = LEARNED + 24 * int(dice.integers(5, 10)) + int(dice.integers(8, 20))
-    measured = np.cumsum(fault.measured(month)[start - 168 : start])
-    allowed = 1 + int(np.searchsorted(measured, AN_HOUR))
+    cumulative_counts = np.cumsum(fault.measured(month)[start - 168 : start])
+    allowed_hours = 1 + int(np.searchsorted(cumulative_counts, AN_HOUR))
     after = slice(start, month.hours)
     fault.plant(month, after, dice)
     watch = Watch(month)
-    alerts = watch.run(end=min(start + allowed + 24, month.hours))
-    ours = [alert for alert in alerts if (alert.rule, alert.subject) == (fault.rule, fault.subject)
-            and alert.hour + LEARNED >= start]  # fmt: skip
-    hours = ours[0].hour + LEARNED + 1 - start if ours else None
-    by = start - LEARNED + (hours or allowed)
+    alerts = watch.run(end=min(start + allowed_hours + 24, month.hours))
+    fault_alerts = [alert for alert in alerts if (alert.rule, alert.subject) == (fault.rule, fault.subject)
+                    and alert.hour + LEARNED >= start]  # fmt: skip
+    hours = fault_alerts[0].hour + LEARNED + 1 - start if fault_alerts else None
+    by = start - LEARNED + (hours or allowed_hours)
     other_alerts = tuple(
-        alert for alert in alerts if start - LEARNED <= alert.hour < by and alert not in ours
+        alert for alert in alerts if start - LEARNED <= alert.hour < by and alert not in fault_alerts
     )
-    return PlantedResult(fault, hours, allowed, other_alerts)
+    return PlantedResult(fault, hours, allowed_hours, other_alerts)

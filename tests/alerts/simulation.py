@@ -84,13 +84,13 @@ def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Va
     orders = {source: dice.poisson(rate * buying * (1 - unattributed)) for source, rate in by_source.items()}
     orders[""] = dice.poisson(np.sum(list(by_source.values()), axis=0) * buying * unattributed)
     total_orders = np.sum(list(orders.values()), axis=0)
-    failing = dice.uniform(0, 0.1)
-    failed = dice.binomial(total_orders, failing)
+    failure_rate = dice.uniform(0, 0.1)
+    failures = dice.binomial(total_orders, failure_rate)
     trickle = dice.uniform(0, 0.01)
     month = Month(
         visits, {source: counts[source] for source in SOURCES}, counts["direct"], orders,
         dice.binomial(total_orders, dice.uniform(0, 0.02)), dice.poisson(visits * trickle * 0.05),
-        total_orders - failed, failed, dice.binomial(total_orders, dice.uniform(0, 0.2)),
+        total_orders - failures, failures, dice.binomial(total_orders, dice.uniform(0, 0.2)),
         dice.uniform(20, 200),
     )  # fmt: skip
     month.amounts = {
@@ -155,8 +155,8 @@ class Watch:
 
     def _alertness(self, hour: int, step: int) -> Alertness:
         ages = {key: (hour + 1 - since) // step for key, since in self._open.items()}
-        well = {key: (hour - ended) // step or 1 for key, ended in self._ended.items()
-                if hour - ended < SAME_HOURS}  # fmt: skip
+        well = {key: (hour - end_hour) // step or 1 for key, end_hour in self._ended.items()
+                if hour - end_hour < SAME_HOURS}  # fmt: skip
         return Alertness(open_for=ages, well_for=well)
 
     def _take(self, hour: int, judged: list[Judgement], step: int) -> None:

@@ -176,8 +176,8 @@ def browse(stage: Stage, source: str, visits: int, orders: int = 0, days: float 
         stage.visit(contact, started_at=moment, last_hit_at=moment, **tags)
         stage.touchpoint(contact, source, occurred_at=moment, url=page)
         if number < orders:
-            ordered = moment + timedelta(minutes=1)
-            stage.event(contact, event_time=ordered, received_at=ordered, amount="10")
+            order_time = moment + timedelta(minutes=1)
+            stage.event(contact, event_time=order_time, received_at=order_time, amount="10")
 
 
 RATE = RuleTerms("conversion_rate", RuleCondition.BELOW, Decimal(3), "EUR", 7, "", "", None)
@@ -197,8 +197,8 @@ def test_visits(looker: Looker, stage: Stage, rules: Rules, filter_text: str, na
         rules.create(replace(terms, condition=condition, threshold=Decimal(number)))
     rules.create(replace(terms, threshold=Decimal(number + 1)))
     looker.look(noon(0.1))
-    of_filter = f" of {name}" if name else ""
-    assert [step.title for step in looker.told] == [f"Visits{of_filter} is below {number + 1}"]
+    suffix = f" of {name}" if name else ""
+    assert [step.title for step in looker.told] == [f"Visits{suffix} is below {number + 1}"]
     assert {rule.figure for rule in rules.run(list_rules)} == {number}
 
 
@@ -217,8 +217,8 @@ def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None
         ("Conversion rate is below 4 %", "4 %, 6\u201312 May 2026."),
         ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 6\u201312 May 2026."),
     ]
-    *_, of_meta = rules.run(list_rules)
-    assert (of_meta.figure, of_meta.note) == (None, "Nothing to divide by in this period.")
+    *_, meta_rule = rules.run(list_rules)
+    assert (meta_rule.figure, meta_rule.note) == (None, "Nothing to divide by in this period.")
     browse(stage, "google_ads", 10, orders=10)
     looker.look(noon(1.1), noon(2.1))
     assert steps(looker.told)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
@@ -354,9 +354,9 @@ def test_a_deleted_rule_leaves_no_open_alert(looker: Looker, stage: Stage, rules
 @pytest.mark.parametrize(("days", "messages"), [(None, 1), (-1, 1), (1, 0)])
 def test_a_muted_rule_is_not_announced(rules: Rules, stage: Stage, days: int | None, messages: int) -> None:
     rules.add_channel([Rule.CUSTOM])
-    muted, other_id = rules.create(ROAS_OF_META), rules.create(WASTE)
-    rules.run(mute_rule, muted, None if days is None else datetime.now(UTC) + days * DAY)
-    for rule_id in (muted, other_id):
+    muted_id, other_id = rules.create(ROAS_OF_META), rules.create(WASTE)
+    rules.run(mute_rule, muted_id, None if days is None else datetime.now(UTC) + days * DAY)
+    for rule_id in (muted_id, other_id):
         rules.announce(AlertStep(1, StepKind.OPENED, NOW, Rule.CUSTOM, str(rule_id), "Low", ""))
     ((count,),) = stage.connection.execute(
         "SELECT count(*) FROM messages WHERE space_id = %s", (stage.space_id,)

@@ -373,25 +373,25 @@ def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: 
     for day in range(3, 36):
         moment = NOW - timedelta(days=day)
         for hour in range(12):
-            someone = stage.contact()
+            contact_id = stage.contact()
             event_time = moment - timedelta(hours=hour)
-            stage.touchpoint(someone, "google_ads", occurred_at=event_time - timedelta(minutes=5))
-            stage.event(someone, event_name="purchase", amount="50", event_time=event_time)
-    someone = stage.contact()
+            stage.touchpoint(contact_id, "google_ads", occurred_at=event_time - timedelta(minutes=5))
+            stage.event(contact_id, event_name="purchase", amount="50", event_time=event_time)
+    contact_id = stage.contact()
     moment = NOW - timedelta(days=1)
-    stage.touchpoint(someone, "email", occurred_at=moment - timedelta(hours=1))
+    stage.touchpoint(contact_id, "email", occurred_at=moment - timedelta(hours=1))
     stage.connection.execute(
         "INSERT INTO events (space_id, id, contact_id, event_name, event_time, amount, received_at)"
         " SELECT %s, nextval('receipt_ids'), %s, 'purchase', %s, 99999999999, now()"
         " FROM generate_series(1, 10000)",
-        (stage.space_id, someone, moment),
+        (stage.space_id, contact_id, moment),
     )
     looker.look(NOW)
-    stored = stage.connection.execute(
+    rows = stage.connection.execute(
         "SELECT measure, subject, max(number) FROM hour_counts WHERE space_id = %s"
         " AND measure LIKE 'day%%' GROUP BY 1, 2",
         (stage.space_id,),
     ).fetchall()
-    assert ("day_revenue", "google_ads", 12 * 50 * 10_000) in stored
-    assert ("day_orders", "email", 10_000) in stored
-    assert not [row for row in stored if row[:2] == ("day_revenue", "email")]
+    assert ("day_revenue", "google_ads", 12 * 50 * 10_000) in rows
+    assert ("day_orders", "email", 10_000) in rows
+    assert not [row for row in rows if row[:2] == ("day_revenue", "email")]

@@ -21,5 +21,5 @@ def test_an_hour_is_judged_by_the_level_of_the_day_before(
     may be chance.
     """
     counts = SpaceCounts(visits=CountSeries.of([*WEEKS, *[hourly] * 24, 0]))
-    judged = judge_hour(counts, Alertness())
-    assert [(judgement.rule, judgement.steps) for judgement in judged if judgement.is_out] == alerts
+    judgements = judge_hour(counts, Alertness())
+    assert [(judgement.rule, judgement.steps) for judgement in judgements if judgement.is_out] == alerts

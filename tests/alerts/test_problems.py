@@ -114,16 +114,16 @@ def test_a_used_key_without_a_successor_that_ends_soon(
     assert (alert.detail or "").startswith("test (…")
     assert change("replaced_by = id") == []
     assert len(change("replaced_by = NULL")) == 1
-    for ended in ("expires_at = now()", "expires_at = now() + interval '8 days'", "revoked_at = now()"):
-        assert change(ended) == []
+    for assignment in ("expires_at = now()", "expires_at = now() + interval '8 days'", "revoked_at = now()"):
+        assert change(assignment) == []
 
 
 def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
     listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
 ) -> None:
     put_delivery(connection, space_id, put_destination(connection, space_id, "active"), timedelta(0))
-    paused = put_destination(connection, space_id, "paused")
-    put_delivery(connection, space_id, paused, alerts.LATE * 2)
+    paused_id = put_destination(connection, space_id, "paused")
+    put_delivery(connection, space_id, paused_id, alerts.LATE * 2)
     put_request(connection, space_id, timedelta(seconds=1))
     problems = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))

@@ -75,7 +75,7 @@ class Outcome:
 
 def ask(tools: Tools, question: Question, right: Any) -> Outcome:
     """Ask a question, and compare the figure with the right one."""
-    started, answers = time.perf_counter(), list[Any]()
+    start, answers = time.perf_counter(), list[Any]()
     figure, trouble = None, None
     try:
         for call in question.calls:
@@ -94,7 +94,7 @@ def ask(tools: Tools, question: Question, right: Any) -> Outcome:
     tokens = sum(len(json.dumps(answer, ensure_ascii=False)) for answer in answers) // 4
     if trouble is None and (len(question.calls) > MOST_CALLS or tokens > MOST_TOKENS):
         trouble = f"takes {len(question.calls)} calls and {tokens} tokens"
-    return Outcome(figure, trouble, tokens, time.perf_counter() - started)
+    return Outcome(figure, trouble, tokens, time.perf_counter() - start)
 
 
 def agree(found: Any, right: Any) -> bool:

@@ -112,12 +112,12 @@ class Shop:
         facts.companies = dict(enumerate(COMPANIES, start=1))
         for person in self.people:
             fields = {"profile_field_1": person.plan, "profile_field_16": person.seats}
-            filled = {
+            filled_slots = {
                 slot: Decimal(value) if isinstance(value, int) else value
                 for slot, value in fields.items()
                 if value is not None
             }
-            facts.contacts[person.number] = Contact(person.number, person.country, filled)
+            facts.contacts[person.number] = Contact(person.number, person.country, filled_slots)
         facts.touchpoints = [
             Touchpoint(number, visit.person.number, _number(visit.person), visit.at.astimezone(UTC),
                        visit.source,

@@ -73,8 +73,8 @@ def test_a_question(tools: Tools, question: Question) -> None:
 
 def test_every_ability_is_needed() -> None:
     """Every name in PRESENT is used by a question."""
-    needed = Counter(need for question in QUESTIONS for need in question.needs)
-    assert needed.keys() >= PRESENT
+    need_counts = Counter(need for question in QUESTIONS for need in question.needs)
+    assert need_counts.keys() >= PRESENT
 
 
 def test_a_wrong_figure_is_noticed(tools: Tools) -> None:
@@ -91,10 +91,10 @@ def test_the_command(
     monkeypatch.setitem(RIGHT, "revenue-of-a-day", 1)
     monkeypatch.setattr(__main__, "recorded", lambda: RIGHT)
     assert __main__.put_all(tools, "revenue-of-a") == 1
-    printed = capsys.readouterr().out
-    assert "29698.92" in printed
-    assert "and should be 1\n" in printed
-    assert "5 right, 1 wrong" in printed
+    output = capsys.readouterr().out
+    assert "29698.92" in output
+    assert "and should be 1\n" in output
+    assert "5 right, 1 wrong" in output
 
 
 @pytest.mark.parametrize(

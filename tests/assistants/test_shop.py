@@ -30,21 +30,21 @@ MODES = ("profile", "company")
 def test_it_works(connection: psycopg.Connection) -> None:
     shop = make_shop()
     assert shop == make_shop()
-    stored = load(connection, install(connection, shop).space_id)
+    stored_facts = load(connection, install(connection, shop).space_id)
     facts = shop.facts()
     for report, model, mode in pick_share(product(REPORTS, list(MODELS)[::3], MODES), "shop", 5):
         parameters = {**report, **HALF_A_YEAR, "attribution_model": model, "query_mode": mode}
-        assert answered(stored, parameters) == answered(facts, parameters)
+        assert answered(stored_facts, parameters) == answered(facts, parameters)
     by_company = {"measures": ["revenue"], "group_by": ["company", "event"], **HALF_A_YEAR}
-    assert labelled(stored, by_company) == labelled(facts, by_company)
+    assert labelled(stored_facts, by_company) == labelled(facts, by_company)
 
 
 @pytest.mark.parametrize("months", [1, 2, 3, 4, 5, 6])
 def test_every_month_has_something_of_everything(months: int) -> None:
-    sold = [sale for sale in make_shop().sales if sale.at.month == months]
-    names = {sale.name for sale in sold}
+    sales = [sale for sale in make_shop().sales if sale.at.month == months]
+    names = {sale.name for sale in sales}
     assert names >= {"purchase", "upsell_purchase", "sign_up"}
-    assert any((sale.amount or 0) < 0 for sale in sold)
+    assert any((sale.amount or 0) < 0 for sale in sales)
 
 
 def answered(facts: Facts, asked: dict[str, Any]) -> Any:

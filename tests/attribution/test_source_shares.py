@@ -25,12 +25,12 @@ def shares_of(paths: list[tuple[int, list[int]]], weights: list[int] | None = No
     ends = np.array(list(accumulate(len(path) for _, path in paths)))
     slices = TouchSlices(ends - [len(path) for _, path in paths], ends)
     touches = np.array([source for _, path in paths for source in path], dtype=np.int64)
-    trained = {} if weights is None else {"markov": np.array([0, *weights, *[0] * 57])}
-    crediting = Crediting(slices, touches, trained=trained)
-    credited = crediting.credit("shapley_distinct" if weights is None else "markov")
+    model_weights = {} if weights is None else {"markov": np.array([0, *weights, *[0] * 57])}
+    crediting = Crediting(slices, touches, trained=model_weights)
+    credit = crediting.credit("shapley_distinct" if weights is None else "markov")
     units = np.array([number for number, _ in paths], dtype=np.int64)
-    shares = iter(credited.shares(units, Spread.BY_SOURCE).tolist())
-    return [[next(shares) for _ in range(count)] for count in credited.counts.tolist()]
+    shares = iter(credit.shares(units, Spread.BY_SOURCE).tolist())
+    return [[next(shares) for _ in range(count)] for count in credit.counts.tolist()]
 
 
 def test_it_works() -> None:

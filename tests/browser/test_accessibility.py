@@ -122,8 +122,8 @@ def put_people(stage: Stage) -> list[str]:
     company = stage.company(name=LONG, domain=LONG)
     contact = stage.contact(name=LONG, email=LONG, company_id=company)
     stage.identifier(contact, "email", LONG)
-    merged = stage.contact(merged_into=contact)
-    cause = {"merged_id": merged, "survivor_id": contact, "cause": "email", "sender": "api_key"}
+    merged_id = stage.contact(merged_into=contact)
+    cause = {"merged_id": merged_id, "survivor_id": contact, "cause": "email", "sender": "api_key"}
     stage._insert("merges", cause)
     stage.touchpoint(contact, "direct", source_rule="direct", company_id=company, url=LONG)
     stage.touchpoint(contact, "email", source_rule="utm_source", company_id=company,
@@ -132,8 +132,8 @@ def put_people(stage: Stage) -> list[str]:
     event = stage.event(contact, amount="123456789.01", order_id=LONG, company_id=company,
                         warnings=[LONG])  # fmt: skip
     untouched = stage.event(stage.contact(), amount="1")
-    skipping = stage.destination(name=LONG[:100])
-    stage.forwarded(skipping, event, status="skipped", reason="not_attributed", error=LONG)
+    skipping_id = stage.destination(name=LONG[:100])
+    stage.forwarded(skipping_id, event, status="skipped", reason="not_attributed", error=LONG)
     stage._insert("erasures", {"contact_id": contact, "receipt_mark": 0, "erased_at": NOON})
     return [
         f"/events/{event}", f"/events/{untouched}", f"/contacts/{contact}",

@@ -42,9 +42,9 @@ def service(
             rate_limit_factor=1000, data_dir=Path(tmp_path_factory.mktemp("connecting")),
             platform_urls={**nowhere, "meta": meta.url},
         )  # fmt: skip
-        running = run_application(settings, database_url, passwords)
-        yield running
-        running.stop()
+        application = run_application(settings, database_url, passwords)
+        yield application
+        application.stop()
 
 
 @pytest.fixture
@@ -58,15 +58,15 @@ def visit(
     browser reported no problem.
     """
     user: User = accounts.member(space_id, Role.OWNER, "Ann")
-    opened: list[Visit] = []
+    visitors: list[Visit] = []
 
     def open_one(**options: Any) -> Visit:
-        opened.append(Visit(make_page(**options), service.base_url))
-        opened[-1].log_in(user)
-        return opened[-1]
+        visitors.append(Visit(make_page(**options), service.base_url))
+        visitors[-1].log_in(user)
+        return visitors[-1]
 
     yield open_one
-    reports = [report for visitor in opened for report in visitor.reports]
+    reports = [report for visitor in visitors for report in visitor.reports]
     assert [report for report in reports if not report.startswith(BROWSERS_OWN)] == []
 
 
@@ -126,11 +126,11 @@ def tab_to(page: Page, name: str) -> None:
     """Press Tab until the element with this name has the focus."""
     for _ in range(80):
         page.keyboard.press("Tab")
-        focused = page.evaluate(
+        element_name = page.evaluate(
             "() => { const it = document.activeElement;"
             " return (it.labels?.[0] ?? it).textContent.trim().replace(/\\s+/g, ' '); }"
         )
-        if focused.startswith(name):
+        if element_name.startswith(name):
             return
     pytest.fail(f"{name} is not reached by Tab")
 

@@ -49,9 +49,9 @@ def console(
         rate_limit_factor=1000, data_dir=folder, smtp_url=mailbox.url(),
         mail_from="Headwater <alerts@example.com>", notify_hosts=("127.0.0.1",),
     )  # fmt: skip
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 def channel(hand: Hand, name: str) -> Locator:

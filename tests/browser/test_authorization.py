@@ -195,9 +195,9 @@ def test_an_assistant_that_opens_a_window(
         </script><body></body>"""
         page.goto(own_url)
         target = f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}"
-        with page.expect_popup() as opened:
+        with page.expect_popup() as popup:
             page.evaluate("(url) => { window.open(url); }", target)
-        window = opened.value
+        window = popup.value
         window.get_by_label("E-mail address").fill(person.user.email)
         window.get_by_label("Password").fill(PASSWORD)
         window.get_by_role("button", name="Log in").click()

@@ -28,8 +28,8 @@ class TestConsent:
         page.evaluate("trk.consent({ad_user_data: true, ad_personalization: false})")
         hits = shop.of("hit", 2)
         assert [hit["url"] for hit in hits] == [shop.url("/asks?utm_source=x"), shop.url("/asks/2")]
-        (bought,) = shop.of("event", 1)
-        assert (bought["ad_user_data"], bought["ad_personalization"]) == (True, False)
+        (purchase,) = shop.of("event", 1)
+        assert (purchase["ad_user_data"], purchase["ad_personalization"]) == (True, False)
         page.goto(shop.url("/asks?again"))  # consent is remembered
         shop.of("hit", 3)
 

@@ -168,12 +168,12 @@ def test_by_keyboard_alone(visit: Callable[..., Visit], user: User) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     visitor.goto("/console/account")
-    focused = "document.activeElement.outerHTML.slice(0, 120)"
+    focus_script = "document.activeElement.outerHTML.slice(0, 120)"
     outlined = "getComputedStyle(document.activeElement).outlineStyle"
     focused_elements: list[str] = []
     for _ in range(10):
         page.keyboard.press("Tab")
-        focused_elements.append(page.evaluate(focused))
+        focused_elements.append(page.evaluate(focus_script))
         assert page.evaluate(outlined) != "none", focused_elements[-1]
     assert len(set(focused_elements)) == 10, "every step goes on"
 

@@ -83,9 +83,9 @@ def test_it_works(shop: Shop, page: Page, name: str) -> None:
         f"<script>{MUTILATIONS[name]}</script>{shop.snippet()}"
     )
     page.goto(shop.url("/mutilated?utm_source=news"))
-    (bought,) = shop.of("event", 1)
-    assert (bought["amount"], bought["order_id"]) == ("12.5", "o-1")
-    assert bought["url"] == shop.url("/mutilated?utm_source=news")
+    (purchase,) = shop.of("event", 1)
+    assert (purchase["amount"], purchase["order_id"]) == ("12.5", "o-1")
+    assert purchase["url"] == shop.url("/mutilated?utm_source=news")
     (hit,) = shop.of("hit", 1)
     assert hit["url"] == shop.url("/mutilated?utm_source=news")
     (person,) = shop.of("identify", 1)

@@ -241,9 +241,9 @@ def test_a_file_from_nothing_to_its_rows(
     expect(page.get_by_role("heading", name="Done")).to_be_visible()
     expect(page.get_by_role("link", name="Download as CSV")).to_be_visible()
     hand.look(colours=True)
-    (waiting,) = connection.execute(
+    (inbox_row,) = connection.execute(
         "SELECT payload::json FROM inbox WHERE space_id = %s", (space_id,)
     ).fetchall()
-    assert waiting[0]["amount"] == "1234.5"
-    assert waiting[0]["event_time"] == 1778679000000  # 13:30 UTC
+    assert inbox_row[0]["amount"] == "1234.5"
+    assert inbox_row[0]["event_time"] == 1778679000000  # 13:30 UTC
     assert only_refusals(hand.one.reports), hand.one.reports

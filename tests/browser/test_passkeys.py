@@ -25,9 +25,9 @@ ACCOUNT = "/console/account"
 
 @pytest.fixture
 def named(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:  # noqa: F811
-    running = run_application(Settings(data_dir=tmp_path), database_url, passwords, host="localhost")
-    yield running
-    running.stop()
+    application = run_application(Settings(data_dir=tmp_path), database_url, passwords, host="localhost")
+    yield application
+    application.stop()
 
 
 def log_in(page: Page, base_url: str, email: str) -> None:

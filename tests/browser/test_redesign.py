@@ -112,15 +112,15 @@ def top(page: Page, selector: str) -> float:
 def test_no_table_hides_a_column(open_shop: Callable[..., Visit], shop: Stage) -> None:
     visitor = open_shop(DESKTOP)
     event = visitor.page.locator(".latest a").first.get_attribute("href") or ""
-    hidden: dict[tuple[str, int], list[str]] = {}
+    hidden_columns: dict[tuple[str, int], list[str]] = {}
     for end in (*PAGES, event[event.index("/events/") :]):
         visitor.goto(f"/console/spaces/{shop.space_id}{end}")
         expect(visitor.page.locator("h1")).to_be_attached()
         visitor.page.locator("main").focus()  # keeps the page from reloading itself
         for width, height in (DESKTOP, PHONE):
             visitor.page.set_viewport_size({"width": width, "height": height})
-            hidden[end, width] = visitor.page.evaluate(HIDDEN)
-    assert {key: columns for key, columns in hidden.items() if columns} == {}
+            hidden_columns[end, width] = visitor.page.evaluate(HIDDEN)
+    assert {key: columns for key, columns in hidden_columns.items() if columns} == {}
     assert visitor.reports == []
 
 
@@ -238,10 +238,10 @@ def test_filters_on_a_phone(open_shop: Callable[..., Visit]) -> None:
     for menu in bar.locator("details.menu").all():
         menu.locator("summary").first.click()
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0], menu.inner_text()
-        opened = menu.locator("> :not(summary)").bounding_box()
-        assert opened is not None
-        assert opened["x"] >= 0
-        assert opened["x"] + opened["width"] <= PHONE[0]
+        menu_box = menu.locator("> :not(summary)").bounding_box()
+        assert menu_box is not None
+        assert menu_box["x"] >= 0
+        assert menu_box["x"] + menu_box["width"] <= PHONE[0]
     assert bar.locator("details.menu[open]").count() == 1
     page.keyboard.press("Escape")
     expect(bar.locator("details.menu[open]")).to_have_count(0)
@@ -253,10 +253,10 @@ def test_menus_on_a_desktop_end_inside_the_window(open_shop: Callable[..., Visit
     page = visitor.page
     for menu in page.locator(".choices-bar details.menu").all():
         menu.locator("summary").first.click()
-        opened = menu.locator("> :not(summary)").bounding_box()
-        assert opened is not None
-        assert opened["x"] >= 0
-        assert opened["x"] + opened["width"] <= 1024
+        menu_box = menu.locator("> :not(summary)").bounding_box()
+        assert menu_box is not None
+        assert menu_box["x"] >= 0
+        assert menu_box["x"] + menu_box["width"] <= 1024
     page.locator("h2#chart").click()
     expect(page.locator("details.menu[open]")).to_have_count(0)
     assert visitor.reports == []

@@ -160,12 +160,12 @@ def test_consent_that_shopify_no_longer_has_does_not_count(shop: Shop, page: Pag
 
 
 def test_the_cart_keeps_the_language_of_the_page(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
-    called: list[str] = []
-    page.on("request", lambda request: called.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     put(shop, BANNER.replace("'/'", "'/fr-ca/'") % "true" + render(shop))
     page.goto(shop.url())
     wait_for_cart(page, cart)
-    assert shop.url("/fr-ca/cart/update.js") in called
+    assert shop.url("/fr-ca/cart/update.js") in urls
 
 
 def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:

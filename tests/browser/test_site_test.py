@@ -42,9 +42,9 @@ def console(
     """The application, with permission to open pages on this machine."""
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("sites"))
     egress = Egress(("127.0.0.1",), seconds=5)
-    running = run_application(settings, database_url, passwords, egress)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords, egress)
+    yield application
+    application.stop()
 
 
 @pytest.fixture
@@ -104,9 +104,9 @@ class Walk:
         expect(self.page.get_by_text(f"It opens {self.shop.origin}{path} in")).to_be_visible()
 
     def open_shop(self) -> Page:
-        with self.page.expect_popup() as opened:
+        with self.page.expect_popup() as popup:
             self.page.get_by_role("link", name="Open the shop").click()
-        return opened.value
+        return popup.value
 
     def shop_at(self, path: str, shop: Page) -> None:
         """Start a test of a page, and open it in an existing window."""

@@ -35,9 +35,9 @@ def fake(desk: Desk) -> FakeProvider:  # noqa: F811
         "/auth": show,
         "/end": lambda request: Redirect(parameters(request.target)["post_logout_redirect_uri"], 303),
     }})  # fmt: skip
-    elsewhere = provider.issuer.replace("127.0.0.1", "id.example")
-    provider.metadata["authorization_endpoint"] = f"{elsewhere}/auth"
-    provider.metadata["end_session_endpoint"] = f"{elsewhere}/end"
+    other_origin = provider.issuer.replace("127.0.0.1", "id.example")
+    provider.metadata["authorization_endpoint"] = f"{other_origin}/auth"
+    provider.metadata["end_session_endpoint"] = f"{other_origin}/end"
     return provider
 
 

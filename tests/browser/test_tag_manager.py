@@ -275,8 +275,8 @@ def test_it_has_the_permissions_that_its_code_uses() -> None:
 
 def test_its_fields_are_those_of_the_code_and_the_api() -> None:
     field_names = set(re.findall(r"data\.(\w+)", CODE)) - {"gtmOnSuccess", "gtmOnFailure"}
-    quoted = {name for name in re.findall(r"'(\w+)'", CODE) if name in FIELDS}
-    assert field_names | quoted == set(FIELDS)
+    quoted_names = {name for name in re.findall(r"'(\w+)'", CODE) if name in FIELDS}
+    assert field_names | quoted_names == set(FIELDS)
     events = [item["value"] for item in FIELDS["event_name"]["selectItems"]]
     assert events == list(EVENT_NAMES)
     sources = {item["value"] for item in FIELDS["consent_source"]["selectItems"]}

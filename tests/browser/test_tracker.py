@@ -209,11 +209,11 @@ class TestBlocked:
         page.goto(shop.url())
         ready(page)
         page.evaluate("trk.track('purchase', {amount: 1})")
-        (bought,) = shop.of("event", 1)
+        (purchase,) = shop.of("event", 1)
         (hit,) = shop.of("hit", 1)
         assert "trk_token" not in hit
-        assert "trk_token" not in bought
-        assert hit["fingerprint"] == bought["fingerprint"]
+        assert "trk_token" not in purchase
+        assert hit["fingerprint"] == purchase["fingerprint"]
         assert page.evaluate("trkToken()") == ""
 
     def test_a_frame_on_another_site(self, shop: Shop, page: Page) -> None:
@@ -296,8 +296,8 @@ class TestAway:
         page.unroute("**/t")
         page.goto(shop.url("/?next"))
         hits = shop.of("hit", 2)
-        (bought,) = shop.of("event", 1)
-        assert {hits[0]["key"], bought["idempotency_key"]} == set(keys)
+        (purchase,) = shop.of("event", 1)
+        assert {hits[0]["key"], purchase["idempotency_key"]} == set(keys)
         page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
 
     def test_the_page_itself_tries_again(self, shop: Shop, page: Page) -> None:

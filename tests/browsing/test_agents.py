@@ -89,6 +89,6 @@ def test_a_browser_without_a_window_is_a_browser() -> None:
 
 @pytest.mark.parametrize("text", [None, "é" * 600, "(" * 60_000, "Mobile " * 9000, "\0\n"])
 def test_anything_can_be_read_in_little_time(text: str | None) -> None:
-    started = time.thread_time()
+    start = time.thread_time()
     assert isinstance(read_agent(text), Agent)
-    assert time.thread_time() - started < 5
+    assert time.thread_time() - start < 5

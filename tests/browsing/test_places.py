@@ -68,11 +68,11 @@ def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_hits_have_places(tmp_path: Path, stage: Stage, database_url: str) -> None:
-    running = run_application(Settings(geoip_db=database(tmp_path)), database_url)
+    application = run_application(Settings(geoip_db=database(tmp_path)), database_url)
     try:
-        site = make_site(stage, running.base_url)
+        site = make_site(stage, application.base_url)
         assert site.report(page()).status_code == 202
     finally:
-        running.stop()
+        application.stop()
     (hit,) = site.payloads("hit")
     assert (hit["country"], hit["state"], hit["city"]) == ("GB", "England", "London")

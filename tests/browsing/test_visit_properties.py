@@ -63,9 +63,9 @@ def stories(draw: st.DrawFn) -> tuple[list[Accepted], list[PageView], list[tuple
             url, referrer, source, campaign = ARRIVALS[how]
             items.append(hit(trk_token=token, occurred_at=moment, url=url, referrer=referrer))
             page_views.append(PageView(number, CONTACTS[token], token, moment, source, campaign))
-    for repeated in draw(st.lists(st.integers(0, len(items) - 1), max_size=3)):
-        if not isinstance(items[repeated], type(event())):
-            items.append(items[repeated])
+    for index in draw(st.lists(st.integers(0, len(items) - 1), max_size=3)):
+        if not isinstance(items[index], type(event())):
+            items.append(items[index])
     return items, page_views, other_touches
 
 

@@ -49,7 +49,7 @@ def in_minutes(stage: Stage) -> list[tuple[float, float]]:
 
 def test_it_works(stage: Stage, client: httpx.Client) -> None:
     cookies = {"fbp": "fb.1.2"}
-    _, _, _, bought = stage.run(
+    _, _, _, event_id = stage.run(
         view(0, url=AD + "spring&utm_id=9", referrer=GOOGLE, cookies=cookies),
         view(10, referrer=INSIDE),
         view(39.9, referrer=INSIDE),
@@ -66,7 +66,7 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
                   "attribution_window": 7, "fields": ["id", "amount", "campaign_id"]}  # fmt: skip
     [row] = client.get("/events", params=parameters).json()["data"]
     assert (row["amount"], row["campaign_id"]) == (80, "9")
-    assert str(row["id"]) == str(bought)
+    assert str(row["id"]) == str(event_id)
 
 
 def test_half_an_hour_without_a_page_view_ends_a_visit(stage: Stage) -> None:
@@ -93,8 +93,8 @@ def test_another_campaign_in_a_visit_is_a_touch(stage: Stage) -> None:
 
 def test_a_long_visit_remembers_its_campaign(stage: Stage) -> None:
     for minute in range(0, 200, 20):
-        tagged = minute in (0, 180)
-        stage.run(view(minute, url=AD + "a" if tagged else PAGE, referrer=None if tagged else INSIDE))
+        has_tag = minute in (0, 180)
+        stage.run(view(minute, url=AD + "a" if has_tag else PAGE, referrer=None if has_tag else INSIDE))
     assert touches(stage) == [(0, "facebook_ads")]
     stage.run(view(90, url=AD + "b"))
     assert touches(stage) == [(minute, "facebook_ads") for minute in (0, 90, 180)]
@@ -271,9 +271,9 @@ def test_a_poisoned_page_view_is_set_aside_alone(stage: Stage) -> None:
 
 def test_its_receipt_is_not_wrong(stage: Stage, server: Running, make_key: Any) -> None:
     first = view(0)
-    stored, repeated = stage.run(first, first)
+    stored_id, repeated_id = stage.run(first, first)
     with client_for(server, make_key(stage.space_id)) as client:
-        receipts = [client.get(f"/receipts/{receipt}").json() for receipt in (stored, repeated)]
+        receipts = [client.get(f"/receipts/{receipt}").json() for receipt in (stored_id, repeated_id)]
     assert [(receipt["status"], receipt["event_id"], receipt["reason"]) for receipt in receipts] == [
         ("stored", None, None), ("duplicate", None, "repeated_hit"),
     ]  # fmt: skip

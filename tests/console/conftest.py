@@ -45,11 +45,11 @@ def console(
 ) -> Iterator[Running]:
     """The application behind a trusted proxy."""
     folder: Path = tmp_path_factory.mktemp("console")
-    trusted = (ip_network("127.0.0.1"),)
-    settings = Settings(rate_limit_factor=1000, data_dir=folder, trusted_proxies=trusted)
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    proxies = (ip_network("127.0.0.1"),)
+    settings = Settings(rate_limit_factor=1000, data_dir=folder, trusted_proxies=proxies)
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 @pytest.fixture
@@ -77,14 +77,14 @@ def logged_in(console: Running, accounts: Accounts, space_id: int, role: Role) -
 @pytest.fixture
 def new_browser(console: Running) -> Iterator[Callable[[], Browser]]:
     """A function that makes browsers without a login."""
-    opened: list[Browser] = []
+    browsers: list[Browser] = []
 
     def make() -> Browser:
-        opened.append(Browser(console.base_url))
-        return opened[-1]
+        browsers.append(Browser(console.base_url))
+        return browsers[-1]
 
     yield make
-    for browser in opened:
+    for browser in browsers:
         browser.client.close()
 
 

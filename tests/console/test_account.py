@@ -58,8 +58,8 @@ def test_a_name(owner: Person) -> None:
     page = owner.browser.fill(PAGE, f"{PAGE}/name", name=" Grace ")
     assert "Your name is changed." in page.text
     assert 'value="Grace"' in page.text
-    refused = owner.browser.fill(PAGE, f"{PAGE}/name", name="x" * 121)
-    assert refused.status_code == 422
+    refusal = owner.browser.fill(PAGE, f"{PAGE}/name", name="x" * 121)
+    assert refusal.status_code == 422
     assert owner.user.email in owner.browser.fill(PAGE, f"{PAGE}/name", name="").text
 
 

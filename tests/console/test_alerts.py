@@ -102,8 +102,8 @@ def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     form = owner.browser.form(page, action, rule="visits_fell")
     form.fields = [pair for pair in form.fields if pair[0] != "is_on"]
     assert "off, low sensitivity" in owner.browser.send(form).text
-    refused = owner.browser.send(form, rule="nothing")
-    assert refused.status_code == 422
+    refusal = owner.browser.send(form, rule="nothing")
+    assert refusal.status_code == 422
     (row,) = stage.connection.execute(
         "SELECT is_on, muted_until > now() + interval '6 days' FROM alert_rules"
         " WHERE space_id = %s", (space_id,),
@@ -136,10 +136,10 @@ def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
     assert "ROAS of Meta Ads is below 2" in owner.browser.get(f"/console/spaces/{space_id}").text
     change = owner.browser.form(f"{page}?change={rule_id}", f"{page}/change", rule=f"{rule_id}")
     assert ("filter", "platform:meta") in change.fields
-    changed = owner.browser.send(change, condition="above", threshold="4.5", days="30").text
-    assert "<bdi>ROAS of Meta Ads is above 4.5</bdi>" in changed
-    assert "the last 30 full days" in changed
-    assert "alert open" not in changed
+    changed_text = owner.browser.send(change, condition="above", threshold="4.5", days="30").text
+    assert "<bdi>ROAS of Meta Ads is above 4.5</bdi>" in changed_text
+    assert "the last 30 full days" in changed_text
+    assert "alert open" not in changed_text
     assert "muted until" in owner.browser.fill(page, f"{page}/mute", mute="7").text
     assert "No rules of your own yet" in owner.browser.fill(page, f"{page}/delete").text
 
@@ -147,9 +147,9 @@ def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
 def test_a_rule_about_spend_without_orders(owner: Person, space_id: int) -> None:
     page = rules_page(space_id)
     form = owner.browser.form(page, f"{page}/create", rule="spend")
-    refused = owner.browser.send(form, threshold="0", group_by="campaign")
-    assert refused.status_code == 422
-    assert "must be above 0" in refused.text
+    refusal = owner.browser.send(form, threshold="0", group_by="campaign")
+    assert refusal.status_code == 422
+    assert "must be above 0" in refusal.text
     form = owner.browser.form(page, f"{page}/create", rule="spend")
     text = owner.browser.send(form, threshold="50", group_by="campaign").text
     assert re.search("A campaign spent 50.00 [A-Z]{3} or more without orders", text)
@@ -194,9 +194,9 @@ def test_what_is_no_rule(owner: Person, space_id: int, fields: dict[str, str], r
 def test_rules_of_another_space_are_not_found(owner: Person, space_id: int) -> None:
     page = rules_page(space_id)
     owner.browser.send(owner.browser.form(page, f"{page}/create"), threshold="2")
-    opened = change_page(owner, space_id)
+    rule_page = change_page(owner, space_id)
     for action in ("change", "mute", "delete"):
-        form = owner.browser.form(opened, f"{page}/{action}")
+        form = owner.browser.form(rule_page, f"{page}/{action}")
         assert owner.browser.send(form, rule="999999999").status_code == 404
 
 
@@ -211,8 +211,8 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     assert b"secret" not in secret
     assert address is None
     page, action = rules_page(space_id), f"{make_page(space_id)}/channels/change"
-    changed = owner.browser.fill(page, action, name="Nobody", rules=[])
-    assert "no alerts" in changed.text
+    answer = owner.browser.fill(page, action, name="Nobody", rules=[])
+    assert "no alerts" in answer.text
     removal_text = owner.browser.fill(page, action, holding={"remove": "yes"}).text
     assert "its address are deleted" in removal_text
     ((secret,),) = stage.connection.execute(
@@ -267,8 +267,8 @@ def test_somebody_elses_address_agrees_first(
     text = add_channel(owner, space_id, kind="email", address="ada@elsewhere.example")
     assert "waiting for the recipient" in text
     page = rules_page(space_id)
-    tested = owner.browser.fill(page, f"{make_page(space_id)}/channels/test").text
-    assert "The address is not confirmed yet" in tested
+    test_text = owner.browser.fill(page, f"{make_page(space_id)}/channels/test").text
+    assert "The address is not confirmed yet" in test_text
     ((link,),) = stage.connection.execute(
         "SELECT content ->> 'link' FROM messages WHERE space_id = %s", (space_id,)
     ).fetchall()
@@ -287,11 +287,11 @@ def test_viewers_see_and_change_nothing(person: Callable[..., Person], stage: St
     add_channel(person(Role.ADMIN), space_id)
     viewer = person(Role.VIEWER).browser
     pages = (make_page(space_id), rules_page(space_id), reports_page(space_id))
-    opened, rules, reports = (viewer.get(page).text for page in pages)
-    assert "Visits stopped" in opened
+    alerts_text, rules, reports = (viewer.get(page).text for page in pages)
+    assert "Visits stopped" in alerts_text
     assert "hooks.example" in rules
     for word in ("Add a channel", "Add a rule", "Mark as seen", "/channels/test", "Schedule a report"):
-        assert word not in opened + rules + reports
+        assert word not in alerts_text + rules + reports
 
 
 def test_names_are_text(owner: Person, stage: Stage, space_id: int) -> None:

@@ -39,11 +39,11 @@ def empty(connection: psycopg.Connection, database_url: str) -> Iterator[str]:
 @pytest.fixture
 def first(empty: str, passwords: Counting) -> Iterator[Browser]:
     """A browser at a console without accounts."""
-    running = run_application(Settings(), empty, passwords)
-    browser = Browser(running.base_url)
+    application = run_application(Settings(), empty, passwords)
+    browser = Browser(application.base_url)
     yield browser
     browser.client.close()
-    running.stop()
+    application.stop()
 
 
 def make_link(url: str) -> str | None:
@@ -69,8 +69,8 @@ def test_it_works(first: Browser, empty: str) -> None:
         assert message in answer.text
         assert re.search(r"<option selected>Europe/Berlin<", answer.text)
         assert "data-zone" not in answer.text, "a zone that was chosen stays"
-        ((focused,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
-        assert focused == next(iter(bad)), "the first wrong field has the focus"
+        ((focused_id,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
+        assert focused_id == next(iter(bad)), "the first wrong field has the focus"
     home = first.fill(link, link, **form_values)
     assert home.url.path == "/console/spaces/1/setup"
     assert "your account and your Space are ready" in home.text

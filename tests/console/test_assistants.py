@@ -93,14 +93,14 @@ def test_who_may_revoke_whose(
         new = NewToken(whose.user.id, "personal", "t")
         token, token_id = accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
         is_own = whose is visitor
-        allowed = is_own or role is not Role.VIEWER
-        offered = f'name="token" value="{token_id}"' in visitor.browser.get(page).text
-        assert offered == allowed
+        is_allowed = is_own or role is not Role.VIEWER
+        is_offered = f'name="token" value="{token_id}"' in visitor.browser.get(page).text
+        assert is_offered == is_allowed
         data = {"form_token": form_token(visitor.form_key, "revoke token"), "token": token_id}
         answer = visitor.browser.client.post(f"{page}/revoke", data=data)
-        assert answer.status_code == (303 if allowed else 403)
+        assert answer.status_code == (303 if is_allowed else 403)
         stored_token = accounts.run(lambda c, token=token: tokens.find_token(c, token))
-        assert (stored_token is None) == allowed
+        assert (stored_token is None) == is_allowed
 
 
 def test_another_spaces_token(

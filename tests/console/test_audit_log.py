@@ -37,13 +37,13 @@ def test_it_works(owner: Person, space_id: int, database_url: str, make_key: Cal
         HEADWATER_DATABASE_URL=database_url, SUDO_USER="grace",
     )  # fmt: skip
 
-    currency, paused, created, key = read_log(owner, space_id)
+    currency, pause_entry, created, key = read_log(owner, space_id)
     assert (currency["way"], currency["operator"], currency["action"]) == ("command", "grace", "space set")
     assert currency["changes"] == [
         {"kind": "space", "id": str(space_id), "before": {"currency": "USD"}, "after": {"currency": "EUR"}}
     ]
-    assert (paused["way"], paused["action"]) == ("api", "pause_destination")
-    assert paused["changes"] == [
+    assert (pause_entry["way"], pause_entry["action"]) == ("api", "pause_destination")
+    assert pause_entry["changes"] == [
         {
             "kind": "destination",
             "id": str(destination_id),
@@ -56,7 +56,7 @@ def test_it_works(owner: Person, space_id: int, database_url: str, make_key: Cal
     assert change["after"]["settings"]["pixel_code"] == "PIXEL1"
     assert (key["way"], key["action"], key["user_id"]) == ("console", "keys/create", owner.user.id)
     assert key["address"] == owner.browser.address
-    assert "canary" not in json.dumps([currency, paused, created, key])
+    assert "canary" not in json.dumps([currency, pause_entry, created, key])
 
     page = owner.browser.get(f"/console/spaces/{space_id}/audit").text
     for words in ("grace", "pause_destination", "Destination", "USD", "Shop", owner.browser.address):

@@ -52,8 +52,8 @@ class Log:
         """Return the entries since the last call, and check that they contain no secret or personal data."""
         entries = list_entries(self.connection, self.seen)
         self.seen = max([self.seen, *(entry["id"] for entry in entries)])
-        written = json.dumps(entries).lower()
-        assert not [word for word in (CANARY, "@", PASSWORD, "$argon2") if word in written]
+        entries_text = json.dumps(entries).lower()
+        assert not [word for word in (CANARY, "@", PASSWORD, "$argon2") if word in entries_text]
         return entries
 
     def one(self, action: str, user_id: int | None, *kinds: str, space_id: int = OF_INSTALLATION) -> Any:
@@ -99,8 +99,8 @@ def test_name_and_password(owner: Person, browser: Browser, log: Log) -> None:
     log.read()
     owner.browser.fill(ACCOUNT, f"{ACCOUNT}/password", current=PASSWORD, password=NEW)
     entry = log.one("account/password", owner.user.id, "user", "session")
-    ended = [change for change in entry["changes"] if "after" not in change]
-    assert len(ended) == 2, "every session before"
+    ended_sessions = [change for change in entry["changes"] if "after" not in change]
+    assert len(ended_sessions) == 2, "every session before"
 
 
 def test_sessions(owner: Person, new_browser: Callable[[], Browser], log: Log) -> None:
@@ -179,12 +179,12 @@ def test_the_first_account(young_url: str, passwords: Counting) -> None:
     with psycopg.connect(young_url, autocommit=True) as connection:
         connection.execute("INSERT INTO spaces (name) VALUES ('One'), ('Two')")
         link = links.make_set_up_link(connection) or ""
-        running = run_application(Settings(), young_url, passwords)
-        browser, log = Browser(running.base_url), Log(connection, 0)
+        application = run_application(Settings(), young_url, passwords)
+        browser, log = Browser(application.base_url), Log(connection, 0)
         browser.fill(link, link, email=EMAIL, password=NEW)
         entries = log.read()
         browser.client.close()
-        running.stop()
+        application.stop()
     assert sorted(entry["space_id"] for entry in entries) == [OF_INSTALLATION, 1, 2]
     kinds = {entry["space_id"]: [change["kind"] for change in entry["changes"]] for entry in entries}
     assert kinds == {OF_INSTALLATION: ["user", "session"], 1: ["member"], 2: ["member"]}

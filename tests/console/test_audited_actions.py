@@ -37,9 +37,9 @@ def console(database_url: str, tmp_path_factory: pytest.TempPathFactory, passwor
         trusted_proxies=(ip_network("127.0.0.1"),),
         platform_urls=dict.fromkeys([*PLATFORMS, *(f"{name}_spend" for name in SPEND_PLATFORMS)], NOWHERE),
     )
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 Sent = tuple[Mapping[str, Any], Mapping[str, Any]]

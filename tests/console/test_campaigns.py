@@ -93,8 +93,8 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     assert values(page.row("rows", "Meta Ads"), "spend", "credited_conversions", "roas") == [
         "10", "0", "0",
     ]  # fmt: skip
-    of_ads = page.row("rows", "Platforms with spend")
-    assert values(of_ads, "spend", "credited_revenue", "roas") == ["40.125", "100.5", "2.5047"]
+    ads_row = page.row("rows", "Platforms with spend")
+    assert values(ads_row, "spend", "credited_revenue", "roas") == ["40.125", "100.5", "2.5047"]
     assert values(page.row("rows", "Other platforms"), "spend") == ["5"]
     assert values(page.row("rows", "All, with and without spend"), "spend", "credited_revenue") == [
         "40.125",
@@ -123,9 +123,9 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
     assert row[0].link is None
     assert values(page.row("rows", "Account level"), "spend") == ["5"]
     assert values(page.row("rows", "No ad set"), "spend") == ["20"]
-    closed = page.row("rows", "Google Ads")[0].link
-    assert closed
-    titles = [row[0].text for row in PageTables(owner.browser.get(closed).text).tables["rows"]]
+    closed_link = page.row("rows", "Google Ads")[0].link
+    assert closed_link
+    titles = [row[0].text for row in PageTables(owner.browser.get(closed_link).text).tables["rows"]]
     assert "8" not in titles
 
 
@@ -231,10 +231,10 @@ def test_all_adds_up_and_leads_to_events(
     page = make_page(owner, space_id, query)
     rows = page.tables["rows"][1:]
     end = next(index for index, row in enumerate(rows) if row[0].text == "Platforms with spend")
-    rows, (of_ads, *unmatched_rows, _) = rows[:end], rows[end:]
+    rows, (ads_row, *unmatched_rows, _) = rows[:end], rows[end:]
     spend = sum(Decimal(row[1].value or 0) for row in [*rows, *unmatched_rows])
     assert spend == Decimal(page.row("rows", "All, with and without spend")[1].value or 0)
-    assert spend == Decimal(of_ads[1].value or 0)
+    assert spend == Decimal(ads_row[1].value or 0)
     followed = 0
     for row in draw.sample(rows, min(2, len(rows))):
         for figure, title in (("credited_revenue", "Revenue"), ("new_customers", "New customers")):
@@ -255,8 +255,8 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     put(spent(3, "google", 20))
     assert "Profit" not in make_page(owner, space_id).headlines
     settings = f"/console/spaces/{space_id}/settings"
-    refused = owner.browser.fill(settings, settings, cost_rate="101")
-    assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
+    refusal = owner.browser.fill(settings, settings, cost_rate="101")
+    assert "must be a percentage from 0 to 100" in refusal.text.replace("Must", "must")
     assert "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
     assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
     page = make_page(owner, space_id)
@@ -287,8 +287,8 @@ def test_left_out_spend_leads_to_where_rates_are_added(owner: Person, space_id: 
     day, rates = days_ago(3).date(), f"/console/spaces/{space_id}/rates"
     link = f"{rates}?base=USD&first_day={day}&last_day={day}"
     assert link.replace("&", "&amp;") in page.html
-    stored = owner.browser.fill(link, f"{rates}/add", rate="0.5", currency="EUR")
-    assert "Rates stored" in stored.text
+    answer = owner.browser.fill(link, f"{rates}/add", rate="0.5", currency="EUR")
+    assert "Rates stored" in answer.text
     page = make_page(owner, space_id)
     assert page.headlines["Spend"].value == "8"
     assert "left out" not in page.html

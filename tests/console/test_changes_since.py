@@ -37,11 +37,11 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     table = owner.browser.get(f"{base}/changes/since.csv?{choices}").text.splitlines()
     assert table[0] == "channel,part,credited_revenue"
     assert "paid,merges,-50" in table
-    refused = owner.browser.get(f"{base}/changes/since?since=nonsense")
-    assert refused.status_code == 422
-    assert "must have the format YYYY-MM-DD" in refused.text
-    of_country = owner.browser.get(f"{base}/changes/since?only=country:DE")
-    assert "their former states are not stored" in of_country.text
+    refusal = owner.browser.get(f"{base}/changes/since?since=nonsense")
+    assert refusal.status_code == 422
+    assert "must have the format YYYY-MM-DD" in refusal.text
+    country_page = owner.browser.get(f"{base}/changes/since?only=country:DE")
+    assert "their former states are not stored" in country_page.text
 
 
 def let_pass(shop: Stage, passed: timedelta) -> None:

@@ -89,9 +89,9 @@ def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> 
     assert [cell.value for cell in page.row("channels", "Paid ads")[5:7]] == ["2", "0"]
     assert page.row("channels", "Unattributed")[5].value == "0"
     assert page.row("channels", "All")[5].value == "3"
-    narrowed = owner.browser.get(f"/console/spaces/{space_id}/channels?only=event:purchase")
-    assert narrowed.status_code == 200
-    assert "Conversion rate" not in narrowed.text
+    answer = owner.browser.get(f"/console/spaces/{space_id}/channels?only=event:purchase")
+    assert answer.status_code == 200
+    assert "Conversion rate" not in answer.text
 
 
 def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> None:
@@ -127,9 +127,9 @@ def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
         assert row[1].value == "10"
         link = row[0].link or link
     assert page.row("channels", "Facebook ads")[1].value == "5"
-    closed = page.row("channels", "Paid ads")[0].link
-    assert closed
-    rows = PageTables(owner.browser.get(closed).text).tables["channels"]
+    closed_link = page.row("channels", "Paid ads")[0].link
+    assert closed_link
+    rows = PageTables(owner.browser.get(closed_link).text).tables["channels"]
     assert "Google ads" not in [row[0].text for row in rows]
 
 
@@ -232,15 +232,15 @@ def test_hostile_choices_are_text(owner: Person, space_id: int) -> None:
 def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int) -> None:
     """A view belongs to its member: others can't see or remove it."""
     path = f"/console/spaces/{space_id}/channels?attribution_model=linear"
-    saved = owner.browser.fill(path, f"/console/spaces/{space_id}/views/save", name=HOSTILE)
-    assert saved.status_code == 200
-    assert str(saved.url).endswith("?attribution_model=linear")
-    assert "&lt;script&gt;alert(1)" in saved.text
+    save_page = owner.browser.fill(path, f"/console/spaces/{space_id}/views/save", name=HOSTILE)
+    assert save_page.status_code == 200
+    assert str(save_page.url).endswith("?attribution_model=linear")
+    assert "&lt;script&gt;alert(1)" in save_page.text
     viewer = person(Role.VIEWER)
     assert "alert(1)" not in viewer.browser.get(path).text
-    removed = owner.browser.fill(path, f"/console/spaces/{space_id}/views/remove")
-    assert "alert(1)" not in removed.text
-    assert "The view is removed." in removed.text
+    removal_page = owner.browser.fill(path, f"/console/spaces/{space_id}/views/remove")
+    assert "alert(1)" not in removal_page.text
+    assert "The view is removed." in removal_page.text
 
 
 def test_views_have_names(owner: Person, space_id: int) -> None:

@@ -90,8 +90,8 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
 def test_another_spaces_companies_are_not_listed(
     stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> None:
-    elsewhere = Stage(connection, make_space(), "")
-    elsewhere.company(name="Secret Ltd")
+    other_stage = Stage(connection, make_space(), "")
+    other_stage.company(name="Secret Ltd")
     assert "Secret" not in show(owner, list_path(stage.space_id))
 
 

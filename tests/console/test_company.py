@@ -88,11 +88,11 @@ def test_every_role_sees_it(stage: Stage, person: Callable[..., Person], role: R
 def test_another_spaces_company_is_as_an_unknown_one(
     stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> None:
-    elsewhere = Stage(connection, make_space(), "")
-    theirs = elsewhere.company(name="Secret")
-    for company in (str(theirs), "999999999", "x"):
+    other_stage = Stage(connection, make_space(), "")
+    other_company = other_stage.company(name="Secret")
+    for company in (str(other_company), "999999999", "x"):
         show(owner, f"/console/spaces/{stage.space_id}/companies/{company}", status=404)
-    show(owner, list_path(elsewhere.space_id, theirs), status=404)
+    show(owner, list_path(other_stage.space_id, other_company), status=404)
 
 
 def test_a_faulty_statement_shows_no_other_space(

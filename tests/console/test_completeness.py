@@ -45,5 +45,5 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert f"{yesterday:%-d %b %Y} is incomplete: 75.00 received by midnight" in first
     assert 'class="incomplete"' in first
     assert 'class="incomplete"' not in owner.browser.get(f"{base}?period=last+12+months").text
-    refused = owner.browser.get(f"{base}/completeness.csv?period=nonsense")
-    assert refused.status_code == 422
+    refusal = owner.browser.get(f"{base}/completeness.csv?period=nonsense")
+    assert refusal.status_code == 422

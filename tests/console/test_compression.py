@@ -29,13 +29,13 @@ def get(url: str, coding: str, key: str = "", **cookies: str) -> tuple[httpx.Hea
 
 def assert_packed(url: str, **cookies: str) -> None:
     plain_headers, plain = get(url, "identity", **cookies)
-    headers, packed = get(url, "gzip", **cookies)
+    headers, packed_body = get(url, "gzip", **cookies)
     assert "content-encoding" not in plain_headers
     assert headers["content-encoding"] == "gzip"
     assert "Accept-Encoding" in headers["vary"]
     assert "Accept-Encoding" in plain_headers["vary"], "a cache keeps both"
-    assert without_tokens(gzip.decompress(packed).decode()) == without_tokens(plain.decode())
-    assert len(packed) < len(plain) / 2
+    assert without_tokens(gzip.decompress(packed_body).decode()) == without_tokens(plain.decode())
+    assert len(packed_body) < len(plain) / 2
 
 
 def test_it_works(owner: Person, console: Running, space_id: int) -> None:

@@ -58,9 +58,9 @@ def test_it_works(stage: Stage, owner: Person) -> None:
         name="Ann Ash", email="ann@ash.example", company_id=company, profile_field_1="Pro",
         city="Bonn", browser="Firefox",
     )  # fmt: skip
-    bought = stage.event(ann, amount="20", order_id="A-1", company_id=company, sender="api_key")
+    event_id = stage.event(ann, amount="20", order_id="A-1", company_id=company, sender="api_key")
     stage.event(ann, amount="-5", event_time=NOON + timedelta(days=1))
-    stage.identifier(ann, "email", "ann@ash.example", recency=bought)
+    stage.identifier(ann, "email", "ann@ash.example", recency=event_id)
     stage.touchpoint(
         ann, "google_ads", source_rule="gclid", occurred_at=NOON - timedelta(days=1),
         url="https://shop.example/?gclid=7", company_id=company,
@@ -69,7 +69,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
     for number in range(3):
         stage.hit(ann, visit, url=f"https://shop.example/{number}",
                   occurred_at=NOON - timedelta(hours=1, minutes=number))  # fmt: skip
-    stage.forwarded(stage.destination(name="Pixel"), bought, status="delivered")
+    stage.forwarded(stage.destination(name="Pixel"), event_id, status="delivered")
     text = show(owner, list_path(stage.space_id, ann))
     for fragment in (
         "Ann Ash", "ann@ash.example", "Ash Ltd", "Plan Pro", "Firefox, Bonn", "15.00 USD",
@@ -171,9 +171,9 @@ def test_an_erasure_and_what_it_leaves(
     assert page.url.path == f"{path}/erasure"
     check(page)
     assert "Refresh" in page.text
-    waiting = show(owner, path)
-    assert "erasure is in progress." in waiting
-    assert "Erase this person" not in waiting
+    waiting_text = show(owner, path)
+    assert "erasure is in progress." in waiting_text
+    assert "Erase this person" not in waiting_text
     unmerged = owner.browser.fill(path, f"{path}/unmerge", confirm=str(ann))
     assert unmerged.status_code == 409
     assert "is part of a contact that is being erased" in plain(unmerged.text)
@@ -208,8 +208,8 @@ def test_viewers_see_it_and_change_nothing(
     ]
     for action, values in (("erase", {}), ("unmerge", {"merged": str(phone)})):
         form = owner.browser.form(path, f"{path}/{action}")
-        refused = viewer.browser.send(form, confirm=str(ann), **values)
-        assert refused.status_code == 403
+        refusal = viewer.browser.send(form, confirm=str(ann), **values)
+        assert refusal.status_code == 403
     admin = person(Role.ADMIN)
     assert "Erase this person" in show(admin, path)
 
@@ -232,11 +232,11 @@ def test_a_viewers_own_token_does_not_help(
 def test_another_spaces_contact_is_as_an_unknown_one(
     stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> None:
-    elsewhere = Stage(connection, make_space(), "")
-    theirs = elsewhere.contact(email="secret@else.example")
-    for contact in (str(theirs), "999999999", "x"):
+    other_stage = Stage(connection, make_space(), "")
+    other_contact = other_stage.contact(email="secret@else.example")
+    for contact in (str(other_contact), "999999999", "x"):
         show(owner, f"/console/spaces/{stage.space_id}/contacts/{contact}", status=404)
-    show(owner, list_path(elsewhere.space_id, theirs), status=404)
+    show(owner, list_path(other_stage.space_id, other_contact), status=404)
 
 
 def test_only_parts_of_the_contact_can_be_taken_out(

@@ -108,21 +108,21 @@ def test_nothing_is_wrong(owner: Person, stage: Stage, path: str) -> None:
 
 
 def test_orders(owner: Person, stage: Stage, path: str) -> None:
-    tied = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
-    order(stage, tied, order_id="A")
-    order(stage, tied, order_id="A", event_name="custom_event_1")
-    order(stage, tied, order_id="A", event_name="upsell_purchase")
-    order(stage, tied, order_id="B", amount="-5")
-    order(stage, tied, order_id="B", amount="5", event_name="custom_event_1")
+    visitor_id = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
+    order(stage, visitor_id, order_id="A")
+    order(stage, visitor_id, order_id="A", event_name="custom_event_1")
+    order(stage, visitor_id, order_id="A", event_name="upsell_purchase")
+    order(stage, visitor_id, order_id="B", amount="-5")
+    order(stage, visitor_id, order_id="B", amount="5", event_name="custom_event_1")
     twice = stage.contact()
     order(stage, twice, amount="7")
     repeat_id = order(stage, twice, amount="7", event_time=NOW + timedelta(seconds=30))
     order(stage, twice, amount="7", event_time=NOW - timedelta(hours=1))
-    order(stage, tied, order_id="C", currency="SEK")
-    order(stage, tied, order_id="D", currency="USD")
-    order(stage, tied, order_id="E", event_time=NOW - timedelta(days=9), sender="import")
-    order(stage, tied, order_id="F", event_time=NOW - timedelta(days=9))
-    order(stage, tied, order_id="G", event_time=NOW + timedelta(hours=3))
+    order(stage, visitor_id, order_id="C", currency="SEK")
+    order(stage, visitor_id, order_id="D", currency="USD")
+    order(stage, visitor_id, order_id="E", event_time=NOW - timedelta(days=9), sender="import")
+    order(stage, visitor_id, order_id="F", event_time=NOW - timedelta(days=9))
+    order(stage, visitor_id, order_id="G", event_time=NOW + timedelta(hours=3))
     page = owner.browser.get(path).text
     assert findings(page) == {
         FindingKind.DUPLICATE_ORDERS: 2, FindingKind.LEFT_OUT_MONEY: 1,
@@ -138,17 +138,17 @@ def test_orders(owner: Person, stage: Stage, path: str) -> None:
 def test_only_money_that_is_left_out_is_a_problem(
     owner: Person, stage: Stage, path: str, space_id: int
 ) -> None:
-    tied = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
+    visitor_id = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
     stage.connection.execute(
         "INSERT INTO rates (space_id, date, base, currency, rate) VALUES (%s, %s, 'SEK', 'USD', 2)",
         (space_id, NOW.date()),
     )
-    order(stage, tied, order_id="A", currency="SEK")
-    order(stage, tied, order_id="B", amount="20000000", sender="api_key")
+    order(stage, visitor_id, order_id="A", currency="SEK")
+    order(stage, visitor_id, order_id="B", amount="20000000", sender="api_key")
     assert FindingKind.LEFT_OUT_MONEY not in findings(owner.browser.get(path).text)
-    order(stage, tied, order_id="C", amount="6000000", currency="SEK", sender="browser")
-    large = order(stage, tied, order_id="D", amount="200000000000")
-    unknown = order(stage, tied, order_id="E", amount="1", currency="XAF", sender="browser")
+    order(stage, visitor_id, order_id="C", amount="6000000", currency="SEK", sender="browser")
+    large = order(stage, visitor_id, order_id="D", amount="200000000000")
+    unknown = order(stage, visitor_id, order_id="E", amount="1", currency="XAF", sender="browser")
     page = owner.browser.get(path).text
     assert findings(page)[FindingKind.LEFT_OUT_MONEY] == 3
     assert parts(page) == {

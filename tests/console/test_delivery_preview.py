@@ -37,9 +37,9 @@ def test_it_works(owner: Person, space_id: int, stage: Stage) -> None:
         assert "fbclid user_data.fbc Use the tracker on landing pages" in text
         assert f'href="/console/spaces/{space_id}/events/{event_id}"' in page.text
         assert "anna@example.com" not in page.text
-    skipped = text_of(owner.browser.get(f"{path}/preview?order=1002").text)
-    assert "Would be skipped" in skipped
-    assert "What helps: send an email or a phone number with events." in skipped
+    skip_text = text_of(owner.browser.get(f"{path}/preview?order=1002").text)
+    assert "Would be skipped" in skip_text
+    assert "What helps: send an email or a phone number with events." in skip_text
     for number in ("77", "<b>", "9" * 30):
         page = owner.browser.get(f"{path}/preview?order={quote(number)}")
         assert page.status_code == 404

@@ -61,11 +61,11 @@ def test_it_works(stage: Stage, show: Callable[..., str]) -> None:
         referrer_host="www.google.com",
     )  # fmt: skip
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(1))
-    bought = stage.event(buyer, amount="100", order_id="A-1", idempotency_key="key-1", sender="webhook")
-    text = show(bought)
+    event_id = stage.event(buyer, amount="100", order_id="A-1", idempotency_key="key-1", sender="webhook")
+    text = show(event_id)
     for fragment in (
         "Purchase 100.00 USD", "Ann Ash ann@ash.example", "13 May 2026, 12:00 UTC", "Order A-1",
-        "a webhook", "key-1", f"Receipt {bought}", "Google ads", "gclid=Cj0-1", "campaign Boots",
+        "a webhook", "key-1", f"Receipt {event_id}", "Google ads", "gclid=Cj0-1", "campaign Boots",
         "Its referrer is a known site: referrer google.com", "Why direct?",
         "Not sent to any ad platform",
     ):  # fmt: skip
@@ -77,19 +77,19 @@ def test_every_models_credits_add_up(stage: Stage, owner: Person) -> None:
     buyer = stage.contact()
     for number in range(3):
         stage.touchpoint(buyer, "email", occurred_at=days(number + 1))
-    bought = stage.event(buyer, amount="100")
-    html = owner.browser.get(f"/console/spaces/{stage.space_id}/events/{bought}").text
+    event_id = stage.event(buyer, amount="100")
+    html = owner.browser.get(f"/console/spaces/{stage.space_id}/events/{event_id}").text
     table = html[html.index("credits") : html.index("</tfoot>")]
     assert len(re.findall(r'scope="col" class="number"', table)) == len(MODELS)
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows[1:]]
     values = [[re.findall(r'value="([^"]*)"', cell) for cell in row] for row in cells]
-    *credited, total = values
+    *credit_rows, total = values
     assert [cell[0] for cell in total] == ["100"] * len(MODELS)
     for column in range(len(MODELS)):
-        parts = [float(row[column][0]) for row in credited if row[column]]
+        parts = [float(row[column][0]) for row in credit_rows if row[column]]
         assert round(sum(parts), 4) == 100
-    assert [row[2][0] for row in credited[:3]] == ["33.34", "33.33", "33.33"]
+    assert [row[2][0] for row in credit_rows[:3]] == ["33.34", "33.33", "33.33"]
     assert "only visits that the model ignores" in plain(table)
 
 
@@ -126,45 +126,45 @@ def test_why_unattributed_without_a_touchpoint(stage: Stage, show: Callable[...,
 def test_why_unattributed_outside_the_window(stage: Stage, show: Callable[..., str]) -> None:
     contact = stage.contact()
     stage.touchpoint(contact, "email", occurred_at=days(20))
-    bought = stage.event(contact, amount="5")
-    assert "Why unattributed" not in show(bought)
-    text = show(bought, "?attribution_window=7")
+    event_id = stage.event(contact, amount="5")
+    assert "Why unattributed" not in show(event_id)
+    text = show(event_id, "?attribution_window=7")
     assert "The last touchpoint before it was E-mail, 20 days earlier" in text
     assert "only those within 7 days count" in text
     assert "Remove the time limit" in text
-    assert "Why unattributed" not in show(bought, "?attribution_window=0")
+    assert "Why unattributed" not in show(event_id, "?attribution_window=0")
 
 
 def test_the_whole_companys_path(stage: Stage, show: Callable[..., str]) -> None:
     company = stage.company(name="Acme & Co")
     buyer, colleague = (stage.contact(company_id=company) for _ in range(2))
     stage.touchpoint(colleague, "email", occurred_at=days(1), company_id=company)
-    bought = stage.event(buyer, amount="5", company_id=company)
-    assert "Other contacts of its company have touchpoints" in show(bought)
-    text = show(bought, "?query_mode=company")
+    event_id = stage.event(buyer, amount="5", company_id=company)
+    assert "Other contacts of its company have touchpoints" in show(event_id)
+    text = show(event_id, "?query_mode=company")
     assert "Acme & Co" in text
     assert "another contact" in text
     assert "Why unattributed" not in text
 
 
 def test_bad_parameters_are_named(stage: Stage, show: Callable[..., str]) -> None:
-    bought = stage.event(stage.contact(), amount="5")
-    text = show(bought, "?attribution_window=8&query_mode=x", status=422)
+    event_id = stage.event(stage.contact(), amount="5")
+    text = show(event_id, "?attribution_window=8&query_mode=x", status=422)
     assert "attribution_window must be one of" in text
     assert "query_mode must be one of" in text
 
 
 def test_what_became_of_it_at_ad_platforms(stage: Stage, show: Callable[..., str]) -> None:
-    bought = stage.event(stage.contact(), amount="5")
-    skipping = stage.destination(name="Pixel")
-    stage.forwarded(skipping, bought, status="skipped", reason="no_identifier")
+    event_id = stage.event(stage.contact(), amount="5")
+    skipping_id = stage.destination(name="Pixel")
+    stage.forwarded(skipping_id, event_id, status="skipped", reason="no_identifier")
     held_id = stage.destination(
         name="Held one", status="held", status_reason="Token refused.", held_since=NOON
     )
-    stage.forwarded(held_id, bought, status="queued", finished_at=None)
-    failing = stage.destination(name="Failing")
-    stage.forwarded(failing, bought, status="failed", error="Bad value", http_status=400)
-    text = show(bought)
+    stage.forwarded(held_id, event_id, status="queued", finished_at=None)
+    failing_id = stage.destination(name="Failing")
+    stage.forwarded(failing_id, event_id, status="failed", error="Bad value", http_status=400)
+    text = show(event_id)
     for fragment in (
         "it has no identifier that the platform could match",
         "send an email or a phone number with events", "The destination is held: Token refused.",
@@ -188,11 +188,11 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
         contact, "referral", source_rule="campaign", occurred_at=days(1), campaign_name=HOSTILE,
         url=f"javascript:alert(1)?utm_source={HOSTILE}", referrer_host=HOSTILE,
     )  # fmt: skip
-    bought = stage.event(
+    event_id = stage.event(
         contact, amount="5", order_id=HOSTILE, event_url="javascript:alert(2)",
         user_agent=HOSTILE, warnings=[HOSTILE],
     )  # fmt: skip
-    page = owner.browser.get(f"/console/spaces/{stage.space_id}/events/{bought}")
+    page = owner.browser.get(f"/console/spaces/{stage.space_id}/events/{event_id}")
     check(page)
     assert "<script>alert" not in page.text
     assert 'href="javascript' not in page.text
@@ -201,23 +201,23 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
 @pytest.mark.parametrize("role", list(Role))
 def test_everybody_in_the_space_may_see_it(stage: Stage, person: Callable[..., Person], role: Role) -> None:
     person(Role.OWNER)
-    bought = stage.event(stage.contact(), amount="5")
-    path = f"/console/spaces/{stage.space_id}/events/{bought}"
+    event_id = stage.event(stage.contact(), amount="5")
+    path = f"/console/spaces/{stage.space_id}/events/{event_id}"
     assert person(role).browser.get(path).status_code == 200
 
 
 def test_another_spaces_event_is_as_an_unknown_one(
     stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> None:
-    elsewhere = Stage(connection, make_space(), "")
-    theirs = elsewhere.event(elsewhere.contact(), amount="5")
+    other_stage = Stage(connection, make_space(), "")
+    other_event_id = other_stage.event(other_stage.contact(), amount="5")
     events_path = f"/console/spaces/{stage.space_id}/events"
     answers = [
         owner.browser.get(path)
         for path in (
-            f"{events_path}/{theirs}", f"{events_path}/999999999",
+            f"{events_path}/{other_event_id}", f"{events_path}/999999999",
             f"{events_path}/x", f"{events_path}/{'9' * 19}",
-            f"/console/spaces/{elsewhere.space_id}/events/{theirs}",
+            f"/console/spaces/{other_stage.space_id}/events/{other_event_id}",
         )
     ]  # fmt: skip
     assert {answer.status_code for answer in answers} == {404}
@@ -231,9 +231,9 @@ def test_credit_told_and_now(stage: Stage, show: Callable[..., str]) -> None:
     touchpoint_id = stage.touchpoint(buyer, "facebook_ads", source_rule="fbclid", occurred_at=days(3))
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(2))
     stage.touchpoint(buyer, "email", source_rule="utm", occurred_at=days(1))
-    bought = stage.event(buyer, amount="90", order_id="A-1")
+    event_id = stage.event(buyer, amount="90", order_id="A-1")
     credit = {"share": 0.5, "paid_share": 0.5, "model": "linear", "window_days": 30}
-    stage.forwarded(stage.destination(), bought, kind="credit", number=1, status="delivered",
+    stage.forwarded(stage.destination(), event_id, kind="credit", number=1, status="delivered",
                     credit=Jsonb(credit), touchpoint_id=touchpoint_id)  # fmt: skip
-    assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(bought)
-    assert "Credit, 50.00 % by linear, delivered" in show(bought, "?attribution_window=7")
+    assert "Credit, 50.00 % by linear, 33.33 % now, delivered" in show(event_id)
+    assert "Credit, 50.00 % by linear, delivered" in show(event_id, "?attribution_window=7")

@@ -130,12 +130,12 @@ def test_what_is_no_page(owner: Person, browser: Browser, path: str) -> None:
 
 
 def test_another_space_is_as_no_space(owner: Person, make_space: Callable[..., int]) -> None:
-    elsewhere = make_space(name="Secret")
+    other_space_id = make_space(name="Secret")
     for end in IN_SPACE:
-        theirs = owner.browser.get(f"/console/spaces/{elsewhere}{end}")
-        nobodys = owner.browser.get(f"/console/spaces/999999999{end}")
-        assert (theirs.status_code, nobodys.status_code) == (404, 404)
-        assert without_tokens(theirs.text) == without_tokens(nobodys.text)
+        other_answer = owner.browser.get(f"/console/spaces/{other_space_id}{end}")
+        unknown_answer = owner.browser.get(f"/console/spaces/999999999{end}")
+        assert (other_answer.status_code, unknown_answer.status_code) == (404, 404)
+        assert without_tokens(other_answer.text) == without_tokens(unknown_answer.text)
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def fill(stage: Stage, draw: random.Random) -> None:
         works = {"company_id": company} if draw.random() < 0.3 else {}
         contact = stage.contact(**works)
         for _ in range(draw.randrange(5)):
-            tagged = {"tag_set_id": draw.choice(tags)} if draw.random() < 0.7 else {}
+            tag_columns = {"tag_set_id": draw.choice(tags)} if draw.random() < 0.7 else {}
             moment = NOON - timedelta(hours=draw.randrange(24 * 90))
-            stage.touchpoint(contact, draw.choice(SOURCES), occurred_at=moment, **tagged, **works)
+            stage.touchpoint(contact, draw.choice(SOURCES), occurred_at=moment, **tag_columns, **works)
         for _ in range(draw.randrange(4)):
             name = draw.choice(["purchase", "purchase", "purchase", "upsell_purchase", "sign_up"])
             amount = Decimal(draw.randrange(-300, 99_999)) / draw.choice([1, 100, 10_000])
@@ -201,12 +201,12 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     page, figure = PageTables(first.text), Decimal(cell.value or "0")
     events, amount = (Decimal(cell.value or "0") for cell in (page.listed, page.headlines["Their amounts"]))
     credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
-    credited = page.headlines.get("Credited revenue")
-    of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None
+    credited_cell = page.headlines.get("Credited revenue")
+    credited_amount = Decimal(credited_cell.value or "0") if credited_cell and credit == "credited" else None
     where = (*where, title, cell.link)
     if title == "Revenue":
-        is_full_amount = where[1] == "headline" or of_credit is None
-        assert figure == (amount if is_full_amount else of_credit), where
+        is_full_amount = where[1] == "headline" or credited_amount is None
+        assert figure == (amount if is_full_amount else credited_amount), where
     elif title == "New customers" or (title in {"Orders", "Sign-ups", "Events"} and "headline" in where):
         assert figure == events, where
     head, *rows = [row for row in page.tables.get("listed", [[]]) if row] or [[]]
@@ -219,9 +219,9 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
         return
     column = columns.index("Amount")
     assert sum(Decimal(row[column].value or "0") for row in rows) == amount, where
-    if of_credit is not None and all(row[column].value for row in rows):
+    if credited_amount is not None and all(row[column].value for row in rows):
         column = columns.index("Credited revenue")
-        assert sum(Decimal(row[column].value or "0") for row in rows) == of_credit, where
+        assert sum(Decimal(row[column].value or "0") for row in rows) == credited_amount, where
 
 
 def next_of(html: str) -> str | None:

@@ -74,8 +74,8 @@ def test_a_fault_and_a_missing_database_are_pages_too(
         raise failures[0]
 
     monkeypatch.setattr(app, "DOWNLOAD_ROUTES", [Route("/downloads/fail", fail)])
-    running = run_application(Settings(), database_url)
-    with httpx.Client(base_url=running.base_url) as client:
+    application = run_application(Settings(), database_url)
+    with httpx.Client(base_url=application.base_url) as client:
         for status, title in ((500, "Something went wrong"), (503, "Back in a moment")):
             page = client.get("/downloads/fail", headers=HTML)
             assert page.status_code == status
@@ -84,7 +84,7 @@ def test_a_fault_and_a_missing_database_are_pages_too(
             program = client.get("/downloads/fail")
             assert (program.status_code, set(program.json())) == (status, {"message"})
             failures.pop(0)
-    running.stop()
+    application.stop()
 
 
 def test_an_assistants_address_explains_itself(browser: Browser, space_id: int) -> None:
@@ -94,8 +94,8 @@ def test_an_assistants_address_explains_itself(browser: Browser, space_id: int) 
     assert "This address is for your assistant" in page.text
     assert f"{browser.client.base_url}{path}".replace("//mcp", "/mcp") in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    nobodys = browser.client.get("/mcp/999999999/public-api", headers=HTML)
-    assert nobodys.text.replace("999999999", str(space_id)) == page.text
+    unknown_page = browser.client.get("/mcp/999999999/public-api", headers=HTML)
+    assert unknown_page.text.replace("999999999", str(space_id)) == page.text
     program = browser.client.get(path, headers={"Accept": "text/event-stream"})
     assert program.status_code == 401
 

@@ -42,8 +42,8 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     assert status(console, key) in {200, 422}
     assert "trk_sk_" not in owner.browser.get(page).text
     assert key[-4:] in owner.browser.get(page).text
-    revoked = owner.browser.fill(page, f"{page}/revoke")
-    assert "The API key is revoked" in revoked.text
+    revocation = owner.browser.fill(page, f"{page}/revoke")
+    assert "The API key is revoked" in revocation.text
     wait_until(lambda: status(console, key) == 401)
 
 
@@ -55,19 +55,19 @@ def test_a_key_is_rotated_and_bound_to_addresses(
     old = key_on(answer.text)
     (first,) = accounts.run(lambda c: list_keys(c, space_id))
     form = owner.browser.form(page, f"{page}/rotate")
-    rotated = owner.browser.send(form, key=str(first.id), overlap="7d")
-    new = key_on(rotated.text)
-    assert "Your new key: Shop" in rotated.text
-    assert "The old key works until" in rotated.text
-    assert "never used" in rotated.text
+    rotation = owner.browser.send(form, key=str(first.id), overlap="7d")
+    new = key_on(rotation.text)
+    assert "Your new key: Shop" in rotation.text
+    assert "The old key works until" in rotation.text
+    assert "never used" in rotation.text
     wait_until(lambda: {status(console, old), status(console, new)} <= {200, 429})
     retry = owner.browser.send(form, key=str(first.id), overlap="7d")
     assert retry.status_code == 409
     assert "already replaced" in retry.text
     (successor,) = accounts.run(lambda c: list_keys(c, space_id))[1:]
     values = {"key": str(successor.id)}
-    refused = owner.browser.fill(page, f"{page}/restrict", **values, addresses="10.1.1.1/8")
-    assert (refused.status_code, "host bits" in refused.text) == (422, True)
+    refusal = owner.browser.fill(page, f"{page}/restrict", **values, addresses="10.1.1.1/8")
+    assert (refusal.status_code, "host bits" in refusal.text) == (422, True)
     owner.browser.fill(page, f"{page}/restrict", **values, addresses="203.0.113.0/24")
     wait_until(lambda: status(console, new, "198.51.100.7") == 403)
     assert status(console, new, "203.0.113.5") == 200
@@ -82,9 +82,9 @@ def test_what_ended_is_listed_apart(owner: Person, connection: psycopg.Connectio
     )
     assert "rotate it soon" in owner.browser.get(page).text
     connection.execute("UPDATE api_keys SET expires_at = now() WHERE space_id = %s", (space_id,))
-    ended = owner.browser.get(page).text
-    assert re.search(r"expired <time[^>]*>[^<]*</time>, never used", ended)
-    assert f"{page}/rotate" not in ended
+    text = owner.browser.get(page).text
+    assert re.search(r"expired <time[^>]*>[^<]*</time>, never used", text)
+    assert f"{page}/rotate" not in text
 
 
 def test_whoever_created_a_key_is_named(owner: Person, person: Callable[..., Person], space_id: int) -> None:
@@ -122,26 +122,26 @@ def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> No
     owner, visitor = person(Role.OWNER), person(role)
     page = make_page(space_id)
     owner.browser.fill(page, f"{page}/create", name="Shop")
-    offered = visitor.browser.get(page).text
-    allowed = role is not Role.VIEWER
-    assert (f"{page}/create" in offered) == (f"{page}/revoke" in offered) == allowed
+    page_text = visitor.browser.get(page).text
+    is_allowed = role is not Role.VIEWER
+    assert (f"{page}/create" in page_text) == (f"{page}/revoke" in page_text) == is_allowed
     form = owner.browser.form(page, f"{page}/revoke")
     token = {"form_token": form_token(visitor.form_key, "revoke key")}
     answer = visitor.browser.send(form, follow=False, **token)
-    assert answer.status_code == (303 if allowed else 403)
+    assert answer.status_code == (303 if is_allowed else 403)
 
 
 def test_another_spaces_key(
     owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
 ) -> None:
-    elsewhere = make_space()
-    stranger = person(Role.OWNER, elsewhere)
+    other_space_id = make_space()
+    stranger = person(Role.OWNER, other_space_id)
     page = make_page(space_id)
     owner.browser.fill(page, f"{page}/create", name="Shop")
     form = owner.browser.form(page, f"{page}/revoke")
     token = {"form_token": form_token(stranger.form_key, "revoke key")}
     assert stranger.browser.send(form, **token).status_code == 404
-    form.action = f"{make_page(elsewhere)}/revoke"
+    form.action = f"{make_page(other_space_id)}/revoke"
     assert stranger.browser.send(form, **token).status_code == 404
     assert "No API keys yet." not in owner.browser.get(page).text
 

@@ -55,10 +55,10 @@ def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
         ("12 May 2026", "all", "0.50 EUR", "0.50", UNREPORTED),
     ]
     assert "Total: 100.50 EUR ." in words(text)
-    of_campaign = owner.browser.get(f"{page}?{MAY}&campaign_id=4711&platform=Google+Ads").text
-    assert [row[3] for row in rows(of_campaign)] == ["4711"]
-    assert "Total: 60.00 EUR ." in words(of_campaign)
-    (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', of_campaign)
+    campaign_text = owner.browser.get(f"{page}?{MAY}&campaign_id=4711&platform=Google+Ads").text
+    assert [row[3] for row in rows(campaign_text)] == ["4711"]
+    assert "Total: 60.00 EUR ." in words(campaign_text)
+    (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', campaign_text)
     table = list(csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines()))
     assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
 
@@ -104,12 +104,12 @@ def test_rows_are_deleted_once_their_number_is_typed(
     owner: Person, page: str, put: Callable[..., None]
 ) -> None:
     put(spent(13, 100), spent(14, 60), spent(14, 5, platform="meta"))
-    of_day = "start_date=2026-05-14&end_date=2026-05-14&platform=google"
-    refused = delete(owner, page, of_day, "3")
-    assert refused.status_code == 422
-    assert "must be 1, the number of rows to delete." in refused.text
-    assert re.findall(r'id="(\w+)-refusal"', refused.text) == ["confirm"]
-    assert "are deleted" in delete(owner, page, of_day, "1").text
+    day_query = "start_date=2026-05-14&end_date=2026-05-14&platform=google"
+    refusal = delete(owner, page, day_query, "3")
+    assert refusal.status_code == 422
+    assert "must be 1, the number of rows to delete." in refusal.text
+    assert re.findall(r'id="(\w+)-refusal"', refusal.text) == ["confirm"]
+    assert "are deleted" in delete(owner, page, day_query, "1").text
     remaining_rows = rows(owner.browser.get(f"{page}?{MAY}").text)
     assert [(row[0], row[1]) for row in remaining_rows] == [
         ("14 May 2026", "meta"),

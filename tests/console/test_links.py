@@ -87,11 +87,11 @@ def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> N
             ad_id="77", keyword="boots", url=f"{PAGE}?utm_source=klaviyo&utm_medium=mail",
         )  # fmt: skip
     page = owner.browser.get(path).text
-    offered = {
+    suggestions = {
         name: re.findall('value="([^"]*)"', values)
         for name, values in re.findall(r'<datalist id="(\w+)-earlier">(.*?)</datalist>', page)
     }
-    assert offered == {
+    assert suggestions == {
         "campaign": ["C2", "C1", "C0"], "ad": ["77"], "keyword": ["boots"], "address": [PAGE],
         "utm_source": ["klaviyo"], "utm_medium": ["mail"],
     }  # fmt: skip

@@ -70,9 +70,9 @@ def test_a_login_makes_a_new_session(owner: Person, browser: Browser) -> None:
 
 def test_secure_cookies_behind_https(database_url: str) -> None:
     settings = Settings(base_url="https://console.example.com")
-    running = run_application(settings, database_url)
+    application = run_application(settings, database_url)
     try:
-        page = httpx.get(f"{running.base_url}/login")
+        page = httpx.get(f"{application.base_url}/login")
         cookie = page.headers["set-cookie"]
         assert cookie.startswith("__Host-headwater_guest=")
         assert {"Secure", "HttpOnly", "Path=/", "SameSite=lax"} <= set(cookie.split("; "))
@@ -83,12 +83,12 @@ def test_secure_cookies_behind_https(database_url: str) -> None:
             ("null", None, 403),
         ):
             headers = {"Origin": origin} | ({"Sec-Fetch-Site": site} if site else {})
-            answer = httpx.post(f"{running.base_url}/login", data={"a": "b"}, headers=headers)
+            answer = httpx.post(f"{application.base_url}/login", data={"a": "b"}, headers=headers)
             assert answer.status_code == expected
             has_expired = "form has expired" in answer.text
             assert has_expired == (origin == "https://console.example.com")
     finally:
-        running.stop()
+        application.stop()
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_a_form_without_its_token(browser: Browser, accounts: Accounts, token: s
 
 def test_a_token_of_another_form_or_visitor(owner: Person, person: Callable[..., Person]) -> None:
     other_owner = person(Role.OWNER)
-    theirs = other_owner.browser.form("/console/account", "/console/account/name")
-    assert owner.browser.send(theirs, name="x").status_code == 403
+    other_form = other_owner.browser.form("/console/account", "/console/account/name")
+    assert owner.browser.send(other_form, name="x").status_code == 403
     logout = dict(owner.browser.form("/console/account", "/logout").fields)
-    mine = owner.browser.form("/console/account", "/console/account/name")
-    assert owner.browser.send(mine, form_token=logout["form_token"]).status_code == 403
+    own_form = owner.browser.form("/console/account", "/console/account/name")
+    assert owner.browser.send(own_form, form_token=logout["form_token"]).status_code == 403
 
 
 def test_a_login_that_another_site_began(browser: Browser, new_browser: Callable[[], Browser],
@@ -151,14 +151,14 @@ def test_a_form_left_open_while_logging_in_elsewhere(owner: Person, accounts: Ac
     owner.browser.client.cookies.clear()
     form = owner.browser.form("/login", "/login")
     owner.browser.client.cookies.set("headwater_session", session, "127.0.0.1")
-    refused = owner.browser.send(form, email=other_user.email, password="wrong password")
-    assert refused.status_code == 422
-    (login_form,) = [candidate for candidate in Forms(refused.text).forms if candidate.action == "/login"]
+    refusal = owner.browser.send(form, email=other_user.email, password="wrong password")
+    assert refusal.status_code == 422
+    (login_form,) = [candidate for candidate in Forms(refusal.text).forms if candidate.action == "/login"]
     assert owner.browser.send(login_form, email=other_user.email, password=PASSWORD).status_code == 200
     assert other_user.email in owner.browser.get("/console/account").text
-    ended = httpx.get(f"{owner.browser.client.base_url}/console/account",
-                      headers={"Cookie": f"headwater_session={session}"})  # fmt: skip
-    assert ended.status_code == 303, "the session before has ended"
+    late_answer = httpx.get(f"{owner.browser.client.base_url}/console/account",
+                            headers={"Cookie": f"headwater_session={session}"})  # fmt: skip
+    assert late_answer.status_code == 303, "the session before has ended"
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -288,8 +288,8 @@ def test_next_leads_nowhere_else(browser: Browser, accounts: Accounts, path: str
     assert local_path(path) == HOME
     for page in (f"/login?next={quote(path)}", "/login"):
         form = browser.form(page, "/login")
-        typed = {"email": user.email, "password": PASSWORD, "next": path.replace("\x00", "")}
-        answer = browser.send(form, follow=False, **typed)
+        form_values = {"email": user.email, "password": PASSWORD, "next": path.replace("\x00", "")}
+        answer = browser.send(form, follow=False, **form_values)
         assert answer.headers["location"] == HOME
         redirect = browser.get(f"/login?next={quote(path)}", follow=False)
         assert redirect.headers["location"] == HOME

@@ -47,16 +47,16 @@ def test_it_works(
     assert "admin" in guest.get(link).text
     for bad in ("password123", "grace-headwater"):
         assert guest.fill(link, link, name="Grace", password=bad).status_code == 422
-    joined = guest.fill(link, link, name="Grace", password=PASSWORD)
-    assert joined.url.path == f"/console/spaces/{space_id}/setup"
-    assert "Welcome" in joined.text
+    join_page = guest.fill(link, link, name="Grace", password=PASSWORD)
+    assert join_page.url.path == f"/console/spaces/{space_id}/setup"
+    assert "Welcome" in join_page.text
     assert guest.get(link).status_code == 404
     (user_id,) = [member_id for member_id in roles(accounts, space_id) if member_id != owner.user.id]
-    changed = owner.browser.fill(page, f"{page}/role", holding={"member": str(user_id)}, role="viewer")
-    assert "The role is changed." in changed.text
+    role_page = owner.browser.fill(page, f"{page}/role", holding={"member": str(user_id)}, role="viewer")
+    assert "The role is changed." in role_page.text
     assert roles(accounts, space_id)[user_id] is Role.VIEWER
-    removed = owner.browser.fill(page, f"{page}/remove", holding={"member": str(user_id)})
-    assert "The member is removed" in removed.text
+    removal_page = owner.browser.fill(page, f"{page}/remove", holding={"member": str(user_id)})
+    assert "The member is removed" in removal_page.text
     assert guest.get(f"/console/spaces/{space_id}").status_code == 404
 
 
@@ -92,10 +92,10 @@ def test_who_may_do_what(person: Make, accounts: Accounts, space_id: int, role: 
         for before in Role:
             member = accounts.member(space_id, before)
             values = {"member": str(member.id), "role": new_role.value}
-            allowed = new_role in may and before in may
+            is_allowed = new_role in may and before in may
             answer = post(visitor, space_id, "role", **values)
-            assert answer == (303 if allowed else 403), f"{role} makes {before} {new_role}"
-            assert roles(accounts, space_id)[member.id] is (new_role if allowed else before)
+            assert answer == (303 if is_allowed else 403), f"{role} makes {before} {new_role}"
+            assert roles(accounts, space_id)[member.id] is (new_role if is_allowed else before)
     for before in Role:
         member = accounts.member(space_id, before)
         answer = post(visitor, space_id, "remove", member=str(member.id))

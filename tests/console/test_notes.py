@@ -63,10 +63,10 @@ def test_it_works(owner: Person, space_id: int) -> None:
     link = re.search(rf'href="({base}/notes/\d+)"', page.text)
     assert link is not None
     note = link[1]
-    changed = owner.browser.fill(note, f"{note}/change", text="Relaunch")
-    assert "The note is changed." in changed.text
-    assert "changed by <bdi>owner 1</bdi>" in changed.text
-    assert "Relaunch" in changed.text
+    answer = owner.browser.fill(note, f"{note}/change", text="Relaunch")
+    assert "The note is changed." in answer.text
+    assert "changed by <bdi>owner 1</bdi>" in answer.text
+    assert "Relaunch" in answer.text
     assert "The note is deleted." in owner.browser.fill(note, f"{note}/remove").text
     assert owner.browser.get(note).status_code == 404
     assert 'class="note-line"' not in owner.browser.get(f"{base}{view}").text
@@ -150,10 +150,10 @@ def test_a_chart_lists_the_latest_notes_and_says_when_there_are_more(
     assert "note 0" in listed(full)
     assert "latest 20 notes" not in full
     add(owner, space_id, "one more")
-    cut = owner.browser.get(chart).text
-    assert "latest 20 notes" in cut
-    assert "note 0" not in listed(cut)
-    assert {"note 1", "one more"} <= {*listed(cut)}
+    chart_text = owner.browser.get(chart).text
+    assert "latest 20 notes" in chart_text
+    assert "note 0" not in listed(chart_text)
+    assert {"note 1", "one more"} <= {*listed(chart_text)}
 
 
 def test_roles(person: Callable[..., Person], space_id: int) -> None:
@@ -171,13 +171,13 @@ def test_roles(person: Callable[..., Person], space_id: int) -> None:
 
 def test_another_space(person: Callable[..., Person], space_id: int, make_space: Callable[..., int]) -> None:
     add(person(), space_id, "Secret")
-    elsewhere = make_space()
-    stranger = person(Role.OWNER, elsewhere)
-    mine = person().browser.get(f"/console/spaces/{space_id}/notes").text
-    link = re.search(r"/notes/(\d+)\"", mine)
+    other_space_id = make_space()
+    stranger = person(Role.OWNER, other_space_id)
+    notes_text = person().browser.get(f"/console/spaces/{space_id}/notes").text
+    link = re.search(r"/notes/(\d+)\"", notes_text)
     assert link is not None
-    assert stranger.browser.get(f"/console/spaces/{elsewhere}/notes/{link[1]}").status_code == 404
-    assert "Secret" not in stranger.browser.get(f"/console/spaces/{elsewhere}/notes").text
+    assert stranger.browser.get(f"/console/spaces/{other_space_id}/notes/{link[1]}").status_code == 404
+    assert "Secret" not in stranger.browser.get(f"/console/spaces/{other_space_id}/notes").text
 
 
 @pytest.mark.usefixtures("stage")

@@ -72,9 +72,9 @@ def test_a_list_of_other_conversions_belongs_to_all_events(
 
 
 def test_the_page_of_an_event_leads_back(owner: Person, stage: Stage, space_id: int) -> None:
-    sold = order(stage, "email", "10")
+    sale_id = order(stage, "email", "10")
     view_id = stage.event(stage.contact(), event_time=days_ago(3), event_name="view_content")
-    for event, tab in ((sold, "Orders"), (view_id, "All events")):
+    for event, tab in ((sale_id, "Orders"), (view_id, "All events")):
         page = owner.browser.get(f"/console/spaces/{space_id}/events/{event}").text
         assert current_tab(page) == [tab]
         back = re.search(f'<a href="([^"]+)"><bdi>{tab}</bdi>', page)

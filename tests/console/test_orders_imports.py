@@ -130,10 +130,10 @@ def test_it_works(desk: Desk) -> None:
     for fragment in ('value="dmy" selected', 'value="comma" selected', "selected>purchase<"):
         assert fragment in page
 
-    checked = desk.check(import_path, timezone="Europe/Berlin")
-    assert '<data value="2">2</data> rows would be stored' in checked.text
-    assert "<bdi>1234.5</bdi>" in checked.text
-    assert "The email must be" in checked.text
+    check_page = desk.check(import_path, timezone="Europe/Berlin")
+    assert '<data value="2">2</data> rows would be stored' in check_page.text
+    assert "<bdi>1234.5</bdi>" in check_page.text
+    assert "The email must be" in check_page.text
     assert desk.events() == []
 
     answer = desk.start(import_path)
@@ -164,10 +164,10 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
     once_more = desk.begin(file)
     desk.check(once_more)
     desk.start(once_more, again="yes")
-    queued = desk.connection.execute(
+    queue_size = desk.connection.execute(
         "SELECT count(*) FROM inbox WHERE space_id = %s", (desk.space_id,)
     ).fetchone()
-    assert queued == (2,)
+    assert queue_size == (2,)
     assert len(desk.events()) == 1  # recognised by its order id
 
 
@@ -207,10 +207,10 @@ def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
     import_path = desk.begin(text.encode(encoding), kind="contacts")
     assert "Jörg" in desk.check(import_path).text
     desk.start(import_path)
-    stored = desk.connection.execute(
+    rows = desk.connection.execute(
         "SELECT email, name FROM contacts WHERE space_id = %s", (desk.space_id,)
     ).fetchall()
-    assert stored == [("jo@example.com", "Jörg")]
+    assert rows == [("jo@example.com", "Jörg")]
 
 
 def test_mistakes_in_the_mapping(desk: Desk) -> None:
@@ -241,13 +241,13 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
     ):
         assert sentence in unescape(wrong)
     assert "Change the format" in wrong
-    elsewhere = desk.check(import_path, decimals="comma", dates="dmy", timezone="America/New_York").text
-    assert '<time datetime="2026-05-13T13:30:00+00:00"' in elsewhere, "09:30 in New York"
+    new_york_text = desk.check(import_path, decimals="comma", dates="dmy", timezone="America/New_York").text
+    assert '<time datetime="2026-05-13T13:30:00+00:00"' in new_york_text, "09:30 in New York"
     right = desk.check(import_path, timezone="Europe/Berlin").text
     assert '<time datetime="2026-05-13T07:30:00+00:00"' in right
     assert "All rows of the file can be stored." in right
-    impossible = desk.begin(GERMAN.replace("14.05.2026 23:15", "31.02.2026 23:15"))
-    assert "is not a date like 31.12.2026 or 31/12/2026" in desk.check(impossible).text
+    impossible_path = desk.begin(GERMAN.replace("14.05.2026 23:15", "31.02.2026 23:15"))
+    assert "is not a date like 31.12.2026 or 31/12/2026" in desk.check(impossible_path).text
 
 
 def test_hostile_names_are_text(desk: Desk) -> None:
@@ -284,40 +284,42 @@ def test_no_file_and_no_form(desk: Desk, owner: Person) -> None:
     head = {"content-type": "multipart/form-data; boundary=x"}
     assert client.post(upload, content=b"--y\r\nnonsense", headers=head).status_code in {403, 422}
     token = once_token(owner.form_key, "upload")
-    cut = (
+    truncated_body = (
         '--x\r\nContent-Disposition: form-data; name="form_token"\r\n\r\n' + token + "\r\n--x\r\n"
         'Content-Disposition: form-data; name="kind"\r\n\r\nevents\r\n--x\r\n'
         'Content-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail,tot'
     )
-    assert "Upload the file again" in refusal(client.post(upload, content=cut.encode(), headers=head))
+    assert "Upload the file again" in refusal(
+        client.post(upload, content=truncated_body.encode(), headers=head)
+    )
     assert desk.files() == []
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(desk: Desk, person: Callable[..., Person], role: Role) -> None:
-    visitor, allowed = person(role), role is not Role.VIEWER
+    visitor, is_allowed = person(role), role is not Role.VIEWER
     import_path = desk.begin("email,total\nada@example.com,5\n")
     assert visitor.browser.get(import_path).status_code == 200
-    assert (f"{import_path}/check" in visitor.browser.get(import_path).text) == allowed
+    assert (f"{import_path}/check" in visitor.browser.get(import_path).text) == is_allowed
     new = visitor.browser.get(f"{desk.orders}/imports/new")
-    assert new.status_code == (200 if allowed else 403)
+    assert new.status_code == (200 if is_allowed else 403)
     form = desk.browser.form(import_path, f"{import_path}/cancel")
     form.fields = [("form_token", form_token(visitor.form_key, "import"))]
-    assert visitor.browser.send(form, follow=False).status_code == (303 if allowed else 403)
+    assert visitor.browser.send(form, follow=False).status_code == (303 if is_allowed else 403)
 
 
 def test_another_spaces_import(
     desk: Desk, person: Callable[..., Person], make_space: Callable[..., int]
 ) -> None:
-    elsewhere = make_space()
-    stranger = person(Role.OWNER, elsewhere)
+    other_space_id = make_space()
+    stranger = person(Role.OWNER, other_space_id)
     import_path = desk.begin("email,total\nada@example.com,5\n")
     number = import_path.rpartition("/")[2]
     for path in (import_path, f"{import_path}/refused.csv"):
         assert stranger.browser.get(path).status_code == 404
-        theirs = path.replace(f"/spaces/{desk.space_id}/", f"/spaces/{elsewhere}/")
-        assert number in theirs
-        assert stranger.browser.get(theirs).status_code == 404
+        other_path = path.replace(f"/spaces/{desk.space_id}/", f"/spaces/{other_space_id}/")
+        assert number in other_path
+        assert stranger.browser.get(other_path).status_code == 404
 
 
 def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
@@ -328,11 +330,11 @@ def test_past_orders_need_no_mapping_and_tell_their_sources(desk: Desk) -> None:
     content = "\n".join(",".join(cells) for cells in (row, *(order.values() for order in rows)))
     import_path = desk.begin(content, kind="orders")
     assert "Shopify&#39;s export of orders" in desk.browser.get(import_path).text
-    checked = desk.check(import_path).text
+    check_text = desk.check(import_path).text
     sources = re.compile(r"1</data> . <bdi>email<.*1</data> . no source known", re.DOTALL)
-    assert sources.search(checked)
-    assert "The order is not paid." in checked
-    assert re.search(r'data-label="refunded"><bdi>2.5<', checked)
-    finished = desk.start(import_path).text
-    assert sources.search(finished)
+    assert sources.search(check_text)
+    assert "The order is not paid." in check_text
+    assert re.search(r'data-label="refunded"><bdi>2.5<', check_text)
+    result_text = desk.start(import_path).text
+    assert sources.search(result_text)
     assert sorted(str(amount) for _, amount, _, _ in desk.events()) == ["-2.5000"] * 2 + ["12.5000"] * 2

@@ -57,9 +57,9 @@ def deliver(console: Running, address: str, kind: str, secret: str | None, **cha
     """Deliver a sample as its sender does, and return the status of the answer."""
     sample = SAMPLES[kind]
     body = json.dumps({**sample.body, **changes}).encode()
-    signed = {sample.signature: sample.sign(body, secret)} if secret else {}
+    signature_headers = {sample.signature: sample.sign(body, secret)} if secret else {}
     url = console.base_url + urlsplit(address).path
-    headers = {**sample.headers, **signed}
+    headers = {**sample.headers, **signature_headers}
     return httpx.post(url, content=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
 
 
@@ -81,8 +81,8 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     assert_is_shown_once(page, address)
     assert 'href="#new-address"' in page.text
 
-    saved = browser.fill(webhook_path, f"{webhook_path}/secret", secret=" shp-1 ")
-    assert "The signing secret is saved" in saved.text
+    save_page = browser.fill(webhook_path, f"{webhook_path}/secret", secret=" shp-1 ")
+    assert "The signing secret is saved" in save_page.text
     assert deliver(console, address, "shopify", "other") == 401
     assert "Copy the signing secret from Shopify again" in browser.get(webhook_path).text
     assert deliver(console, address, "shopify", "shp-1") == 200
@@ -99,11 +99,11 @@ def test_only_a_hash_of_the_token_is_stored(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
     page = create(owner.browser, space_id, "stripe")
-    renewed = owner.browser.fill(list_path(page, space_id), f"{list_path(page, space_id)}/address")
+    renewal = owner.browser.fill(list_path(page, space_id), f"{list_path(page, space_id)}/address")
     (row,) = connection.execute(
         "SELECT w::text, token_hash FROM webhooks w WHERE space_id = %s", (space_id,)
     ).fetchall()
-    token = urlsplit(address_on(renewed)).path.rpartition("/")[2]
+    token = urlsplit(address_on(renewal)).path.rpartition("/")[2]
     assert row[1] == hash_secret(token)
     assert token not in row[0]
     assert token.encode().hex() not in row[0]
@@ -113,23 +113,23 @@ def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, 
     """Reloading the page with an address neither shows the address again nor replaces it."""
     orders, browser = orders_of(space_id), owner.browser
     form = browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
-    typed = {"name": "Shop", "secret": "whsec_1"}
-    page = browser.send(form, **typed)
-    assert browser.send(form, **typed).status_code == 403
+    form_values = {"name": "Shop", "secret": "whsec_1"}
+    page = browser.send(form, **form_values)
+    assert browser.send(form, **form_values).status_code == 403
     webhook_path = list_path(page, space_id)
     assert browser.get(orders).text.count("#new-address") == 1
     form = browser.form(webhook_path, f"{webhook_path}/address")
-    renewed = browser.send(form)
+    renewal = browser.send(form)
     assert browser.send(form).status_code == 403
-    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
+    assert deliver(console, address_on(renewal), "stripe", "whsec_1") == 200
 
 
 def test_a_form_sent_twice_changes_one_secret(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "woocommerce", name="Woo")
     webhook_path = list_path(page, space_id)
     form = owner.browser.form(webhook_path, f"{webhook_path}/secret")
-    renewed = owner.browser.send(form, make="yes")
-    (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
+    renewal = owner.browser.send(form, make="yes")
+    (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewal.text)
     assert owner.browser.send(form, make="yes").status_code == 403
     assert deliver(console, address_on(page), "woocommerce", secret) == 200
 
@@ -159,8 +159,8 @@ def test_a_secret_that_is_made_is_shown_once(owner: Person, console: Running, sp
     webhook_path = list_path(page, space_id)
     assert secret not in owner.browser.get(webhook_path).text
     assert deliver(console, address_on(page), "woocommerce", secret) == 200
-    renewed = owner.browser.fill(webhook_path, f"{webhook_path}/secret", make="yes")
-    (new_secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewed.text)
+    renewal = owner.browser.fill(webhook_path, f"{webhook_path}/secret", make="yes")
+    (new_secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', renewal.text)
     assert deliver(console, address_on(page), "woocommerce", secret) == 401
     assert deliver(console, address_on(page), "woocommerce", new_secret) == 200
 
@@ -175,9 +175,9 @@ def test_every_sender_has_its_steps(owner: Person, space_id: int, kind: str) -> 
 
 def test_mistakes_are_told_beside_the_field(owner: Person, space_id: int) -> None:
     assert "Must not be empty." in create(owner.browser, space_id, "stripe", name=" ").text
-    typed = create(owner.browser, space_id, "calendly", signing="typed", secret="")
-    assert typed.status_code == 422
-    assert "Paste the signing secret." in typed.text
+    answer = create(owner.browser, space_id, "calendly", signing="typed", secret="")
+    assert answer.status_code == 422
+    assert "Paste the signing secret." in answer.text
     orders = orders_of(space_id)
     form = owner.browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
     assert "What sends the orders?" in owner.browser.send(form, type="nobody").text
@@ -194,11 +194,11 @@ def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
     )  # fmt: skip
     assert "<code><bdi>amount</bdi></code>" in bad.text
     assert "must be a number" in bad.text
-    for typed, rule in (
+    for form_values, rule in (
         ({"body": " ", "topic": "orders/paid"}, "Paste a request body"),
         ({"body": body}, "Choose the delivery"),
     ):
-        answer = owner.browser.fill(webhook_path, f"{webhook_path}/test", **typed)
+        answer = owner.browser.fill(webhook_path, f"{webhook_path}/test", **form_values)
         assert answer.status_code == 422
         assert rule in answer.text
     malformed = owner.browser.fill(webhook_path, f"{webhook_path}/test", body="{", topic="orders/paid")
@@ -256,14 +256,14 @@ def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running
 def test_a_new_address_ends_the_former(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
     webhook_path, address = list_path(page, space_id), address_on(page)
-    renewed = owner.browser.fill(webhook_path, f"{webhook_path}/address")
-    assert address_on(renewed) != address
-    assert "cannot be shown again" in renewed.text
-    assert_is_shown_once(owner.browser.get(webhook_path), address_on(renewed))
+    renewal = owner.browser.fill(webhook_path, f"{webhook_path}/address")
+    assert address_on(renewal) != address
+    assert "cannot be shown again" in renewal.text
+    assert_is_shown_once(owner.browser.get(webhook_path), address_on(renewal))
     assert deliver(console, address, "stripe", "whsec_1") == 404
-    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
+    assert deliver(console, address_on(renewal), "stripe", "whsec_1") == 200
     assert "is deleted" in owner.browser.fill(webhook_path, f"{webhook_path}/delete").text
-    assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 404
+    assert deliver(console, address_on(renewal), "stripe", "whsec_1") == 404
     assert owner.browser.get(webhook_path).status_code == 404
     assert owner.browser.get(orders_of(space_id)).status_code == 200
 
@@ -274,51 +274,51 @@ def test_no_new_address_for_a_secret_that_does_not_open(
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
     webhook_path, address = list_path(page, space_id), address_on(page)
     connection.execute("UPDATE webhooks SET secret = sha512(secret)")
-    refused = owner.browser.fill(webhook_path, f"{webhook_path}/address")
-    assert refused.status_code == 409
-    assert "secret key has changed" in refused.text
-    assert_is_shown_once(refused, address)
+    refusal = owner.browser.fill(webhook_path, f"{webhook_path}/address")
+    assert refusal.status_code == 409
+    assert "secret key has changed" in refusal.text
+    assert_is_shown_once(refusal, address)
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
     owner, visitor = person(Role.OWNER), person(role)
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    webhook_path, allowed = list_path(page, space_id), role is not Role.VIEWER
+    webhook_path, is_allowed = list_path(page, space_id), role is not Role.VIEWER
     visitor_page = visitor.browser.get(webhook_path)
     assert visitor_page.status_code == 200
     assert address_on(page) not in visitor_page.text
-    assert (f"{webhook_path}/address" in visitor_page.text) == allowed
+    assert (f"{webhook_path}/address" in visitor_page.text) == is_allowed
     list_page = visitor.browser.get(orders_of(space_id))
     assert_is_shown_once(list_page, address_on(page))
-    assert (f"{webhook_path}#new-address" in list_page.text) == allowed
-    assert (f"{webhook_path}/pause" in visitor_page.text) == allowed
-    assert visitor.browser.get(f"{webhook_path}/mapping").status_code == (200 if allowed else 403)
+    assert (f"{webhook_path}#new-address" in list_page.text) == is_allowed
+    assert (f"{webhook_path}/pause" in visitor_page.text) == is_allowed
+    assert visitor.browser.get(f"{webhook_path}/mapping").status_code == (200 if is_allowed else 403)
     new = visitor.browser.get(f"{orders_of(space_id)}/webhooks/new")
-    assert new.status_code == (200 if allowed else 403)
+    assert new.status_code == (200 if is_allowed else 403)
     form = owner.browser.form(webhook_path, f"{webhook_path}/pause")
     form.fields = [("form_token", form_token(visitor.form_key, "change webhook"))]
     answer = visitor.browser.send(form, follow=False)
-    assert answer.status_code == (303 if allowed else 403)
+    assert answer.status_code == (303 if is_allowed else 403)
     form = owner.browser.form(webhook_path, f"{webhook_path}/address")
     form.fields = [("form_token", once_token(visitor.form_key, "webhook address"))]
-    assert visitor.browser.send(form).status_code == (200 if allowed else 403)
+    assert visitor.browser.send(form).status_code == (200 if is_allowed else 403)
 
 
 def test_another_spaces_webhook(
     owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
 ) -> None:
-    elsewhere = make_space()
-    stranger = person(Role.OWNER, elsewhere)
+    other_space_id = make_space()
+    stranger = person(Role.OWNER, other_space_id)
     webhook_path = list_path(create(owner.browser, space_id, "stripe"), space_id)
     number = webhook_path.rpartition("/")[2]
-    for path in (webhook_path, f"{orders_of(elsewhere)}/webhooks/{number}", f"{webhook_path}/mapping"):
+    for path in (webhook_path, f"{orders_of(other_space_id)}/webhooks/{number}", f"{webhook_path}/mapping"):
         assert stranger.browser.get(path).status_code == 404
     form = owner.browser.form(webhook_path, f"{webhook_path}/delete")
     form.fields = [("form_token", form_token(stranger.form_key, "change webhook"))]
-    form.action = f"{orders_of(elsewhere)}/webhooks/{number}/delete"
+    form.action = f"{orders_of(other_space_id)}/webhooks/{number}/delete"
     assert stranger.browser.send(form).status_code == 404
     form.fields = [("form_token", once_token(stranger.form_key, "webhook address"))]
-    form.action = f"{orders_of(elsewhere)}/webhooks/{number}/address"
+    form.action = f"{orders_of(other_space_id)}/webhooks/{number}/address"
     assert stranger.browser.send(form).status_code == 404
     assert owner.browser.get(webhook_path).status_code == 200

@@ -110,10 +110,10 @@ def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id
     page = Overview(owner, space_id)
     toggle = page.row("sources", "Meta Ads")[0].link
     assert toggle
-    opened = PageTables(owner.browser.get(html.unescape(toggle)).text)
-    rows = [row[0].text for row in opened.tables["sources"]]
+    open_page = PageTables(owner.browser.get(html.unescape(toggle)).text)
+    rows = [row[0].text for row in open_page.tables["sources"]]
     assert rows[1:4] == ["Meta Ads", "Facebook ads", "Instagram ads"]
-    assert [opened.row("sources", title)[1].value for title in rows[1:4]] == ["150", "100", "50"]
+    assert [open_page.row("sources", title)[1].value for title in rows[1:4]] == ["150", "100", "50"]
     assert "open=" not in (page.row("sources", "Google Ads")[0].link or "")
 
 

@@ -32,11 +32,11 @@ def named(
     database_url: str, tmp_path_factory: pytest.TempPathFactory, passwords: Counting
 ) -> Iterator[Running]:
     """The application at a host name, which passkeys need."""
-    trusted = (ip_network("127.0.0.1"),)
-    settings = Settings(data_dir=tmp_path_factory.mktemp("passkeys"), trusted_proxies=trusted)
-    running = run_application(settings, database_url, passwords, host="localhost")
-    yield running
-    running.stop()
+    proxies = (ip_network("127.0.0.1"),)
+    settings = Settings(data_dir=tmp_path_factory.mktemp("passkeys"), trusted_proxies=proxies)
+    application = run_application(settings, database_url, passwords, host="localhost")
+    yield application
+    application.stop()
 
 
 @pytest.fixture
@@ -157,9 +157,9 @@ def test_what_is_refused(user: Owner, visit: Callable[[], Browser], change: dict
     user.add()
     vars(user.device).update(change)
     browser = visit()
-    refused = log_in(browser, user.device)
-    assert refused.status_code == 422
-    assert "The passkey was refused" in refused.text
+    refusal = log_in(browser, user.device)
+    assert refusal.status_code == 422
+    assert "The passkey was refused" in refusal.text
     assert browser.session() is None
 
 
@@ -170,9 +170,9 @@ def test_a_copy_is_refused(user: Owner, visit: Callable[[], Browser]) -> None:
     assert log_in(visit(), user.device).url.path != LOGIN
     user.device.count = 2
     with capture_logs() as lines:
-        refused = log_in(visit(), user.device)
-    assert refused.status_code == 422
-    assert "a copy of it was used before" in refused.text
+        refusal = log_in(visit(), user.device)
+    assert refusal.status_code == 422
+    assert "a copy of it was used before" in refusal.text
     assert "passkey_cloned" in [line.get("reason") for line in lines]
     user.device.count = 9
     assert log_in(visit(), user.device).url.path != LOGIN
@@ -186,8 +186,8 @@ def test_a_request_is_answered_once_in_its_browser(user: Owner, visit: Callable[
     (options,) = re.findall(r'data-options="([^"]+)"', page.text)
     credential = json.dumps(user.device.get(json.loads(html.unescape(options))))
     stolen = dict(form.fields)["state"]
-    theirs = thief.fill(LOGIN, LOGIN, state=stolen, credential=credential)
-    assert theirs.status_code == 422
+    thief_answer = thief.fill(LOGIN, LOGIN, state=stolen, credential=credential)
+    assert thief_answer.status_code == 422
     assert browser.send(form, credential=credential).url.path != LOGIN
     browser.client.cookies.delete("headwater_session")
     retry = browser.fill(LOGIN, LOGIN, state=stolen, credential=credential)

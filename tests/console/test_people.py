@@ -128,11 +128,11 @@ def test_hostile_searches_are_text(stage: Stage, owner: Person, text: str) -> No
 def test_another_spaces_people_are_not_searched(
     stage: Stage, owner: Person, make_space: Callable[..., int], connection: psycopg.Connection
 ) -> None:
-    elsewhere = Stage(connection, make_space(), "")
-    theirs = elsewhere.contact(name="Secret Person", email="ann.ash@ash.example")
-    elsewhere.identifier(theirs, "email", "ann.ash@ash.example")
-    elsewhere.company(name="Secret Ltd", domain="ash.example")
-    for text in ("ann.ash@ash.example", "ash.example", str(theirs), "Secret"):
+    other_stage = Stage(connection, make_space(), "")
+    other_contact = other_stage.contact(name="Secret Person", email="ann.ash@ash.example")
+    other_stage.identifier(other_contact, "email", "ann.ash@ash.example")
+    other_stage.company(name="Secret Ltd", domain="ash.example")
+    for text in ("ann.ash@ash.example", "ash.example", str(other_contact), "Secret"):
         assert "Secret P" not in look_up(owner, stage.space_id, text)
         assert "Secret L" not in look_up(owner, stage.space_id, text)
 

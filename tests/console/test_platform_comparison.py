@@ -70,9 +70,9 @@ def test_another_platform_and_window(owner: Person, space_id: int) -> None:
     assert "Meta Ads reported no conversions in this period" in page
     assert rows(page)["Counted as Meta Ads does"] == ["0", "0"]
     assert "Window of 30 days instead of 1 day" in rows(page)
-    refused = owner.browser.get(f"{path}?platform=metta")
-    assert refused.status_code == 422
-    assert "metta" in refused.text
+    refusal = owner.browser.get(f"{path}?platform=metta")
+    assert refusal.status_code == 422
+    assert "metta" in refusal.text
     assert owner.browser.get(f"{path}?click_window=8").status_code == 422
 
 

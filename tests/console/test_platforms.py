@@ -41,9 +41,9 @@ def console(
         trusted_proxies=(ip_network("127.0.0.1"),),
         platform_urls={**dict.fromkeys(PLATFORMS, "http://127.0.0.1:9"), "meta": meta.url},
     )  # fmt: skip
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 def text_of(html: str) -> str:
@@ -75,9 +75,9 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
     names = {name: value for name, value in form.fields if name.startswith("event_names.")}
     assert names["event_names.purchase"] == "Purchase"
     assert "are all sent to Meta Ads as" in events.text
-    changed = {"event_names.purchase": "Bought", "event_names.view_content": "",
-               "all_events": "yes", "settings.consent_denied": "skip"}  # fmt: skip
-    page = owner.browser.send(form, **changed)
+    form_values = {"event_names.purchase": "Bought", "event_names.view_content": "",
+                   "all_events": "yes", "settings.consent_denied": "skip"}  # fmt: skip
+    page = owner.browser.send(form, **form_values)
     assert page.url.path == f"{path}/test"
     assert "Send the test event" in page.text
     page = owner.browser.fill(f"{path}/test?connecting", f"{path}/test?connecting")
@@ -120,8 +120,8 @@ def test_a_test_that_fails_says_what_to_do(
 
 def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/platforms/connect/pinterest"
-    typed = {"settings.ad_account_id": "549755885175", "secrets.access_token": "pina_token"}
-    destination_path = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
+    form_values = {"settings.ad_account_id": "549755885175", "secrets.access_token": "pina_token"}
+    destination_path = owner.browser.fill(path, path, **form_values).url.path.removesuffix("/events")
     page = owner.browser.fill(f"{destination_path}/test", f"{destination_path}/test")
     assert "Pinterest Ads could not be reached" in page.text
     assert "check that this server can connect to 127.0.0.1" in text_of(page.text)
@@ -129,8 +129,8 @@ def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
 
 def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/platforms/connect/meta"
-    typed = {"settings.pixel_id": "act_12", "secrets.access_token": "", "name": ""}
-    page = owner.browser.fill(path, path, **typed)
+    form_values = {"settings.pixel_id": "act_12", "secrets.access_token": "", "name": ""}
+    page = owner.browser.fill(path, path, **form_values)
     assert page.status_code == 422
     text = text_of(page.text)
     assert "The pixel ID must be 5 to 20 digits and nothing else, such as" in text
@@ -201,14 +201,14 @@ def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id
     base = f"/console/spaces/{space_id}/platforms"
     page = owner.browser.get(base).text
     links = re.findall(rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page)
-    counted = 0
+    total = 0
     for link, status, number in links:
         list_text = owner.browser.get(markup.unescape(link)).text
         rows = re.findall(rf"{base}/{busy}/deliveries/\d+", list_text)
         assert len(rows) == int(number), link
         assert f"<strong>{status}</strong>" in list_text or not rows
-        counted += int(number)
-    assert counted == 12  # in total, and by day
+        total += int(number)
+    assert total == 12  # in total, and by day
 
 
 def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
@@ -223,15 +223,15 @@ def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: S
     assert not [form for form in owner.browser.forms(path)
                 if ("reason", "do_not_capi") in form.fields]  # fmt: skip
     page = owner.browser.fill(path, replay, holding={"status": "failed"})
-    counted = dict(stage.connection.execute(
+    status_counts = dict(stage.connection.execute(
         "SELECT status, count(*) FROM deliveries WHERE destination_id = %s GROUP BY 1", (busy,)
     ).fetchall())  # fmt: skip
-    assert counted == {"delivered": 2, "skipped": 1, "queued": 3}
+    assert status_counts == {"delivered": 2, "skipped": 1, "queued": 3}
     stored_counts = dict(stage.connection.execute(
         "SELECT status, sum(deliveries)::int FROM delivery_counts WHERE destination_id = %s"
         " GROUP BY 1 HAVING sum(deliveries) <> 0", (busy,)
     ).fetchall())  # fmt: skip
-    assert stored_counts == counted
+    assert stored_counts == status_counts
 
 
 def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
@@ -317,18 +317,18 @@ def test_roles(person: Callable[..., Person], space_id: int, busy: int) -> None:
 
 def test_another_space(owner: Person, space_id: int, make_space: Callable[..., int],
                        stage: Stage) -> None:  # fmt: skip
-    elsewhere = Stage(stage.connection, make_space(), "")
-    theirs = elsewhere.destination()
-    delivery = elsewhere.forwarded(theirs, elsewhere.event(elsewhere.contact()))
-    ours = stage.destination()
+    other_stage = Stage(stage.connection, make_space(), "")
+    other_destination = other_stage.destination()
+    delivery = other_stage.forwarded(other_destination, other_stage.event(other_stage.contact()))
+    own_destination = stage.destination()
     base = f"/console/spaces/{space_id}/platforms"
     for end in ("", "/settings", "/events", "/test", f"/deliveries/{delivery}"):
-        assert owner.browser.get(f"{base}/{theirs}{end}").status_code == 404
-    assert owner.browser.get(f"{base}/{ours}/deliveries/{delivery}").status_code == 404
+        assert owner.browser.get(f"{base}/{other_destination}{end}").status_code == 404
+    assert owner.browser.get(f"{base}/{own_destination}/deliveries/{delivery}").status_code == 404
     assert owner.browser.get(f"{base}/connect/nothing").status_code == 404
     token = form_token(owner.form_key, "destination state")
     for verb in ("pause", "resume", "replay", "remove"):
-        response = owner.browser.client.post(f"{base}/{theirs}/{verb}", data={"form_token": token})
+        response = owner.browser.client.post(f"{base}/{other_destination}/{verb}", data={"form_token": token})
         assert response.status_code == 404
 
 

@@ -42,9 +42,9 @@ def test_forms_and_permissions(
     form = viewer.browser.form("/console/account", "/console/account/name")
     assert viewer.browser.send(form, form_token="0" * 128, name="x").status_code == 403
     assert viewer.browser.send(form, headers={"Sec-Fetch-Site": "cross-site"}, name="x").status_code == 403
-    (refused,) = refusals(refusal_lines, "form_refused")
-    assert refused["user_id"] == viewer.user.id
-    assert refused["client"]
+    (line,) = refusals(refusal_lines, "form_refused")
+    assert line["user_id"] == viewer.user.id
+    assert line["client"]
     data = {TOKEN: form_token(viewer.form_key, "invite")}
     invite = f"/console/spaces/{space_id}/members/invite"
     assert viewer.browser.client.post(invite, data=data).status_code == 403

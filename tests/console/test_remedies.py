@@ -71,10 +71,10 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 
 @pytest.mark.parametrize("kind", list(Rule))
 def test_an_alert_has_a_page(kind: Rule) -> None:
-    of_destination = kind in {Rule.DESTINATION_HELD, Rule.DELIVERIES_LATE}
-    of_row = {"connection_id": 7} if kind.startswith("spend_") else {}
-    of_row |= {"watched_file_id": 7} if kind is Rule.WATCHED_FILE_FAILING else {}
-    alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None, **of_row)
+    has_destination = kind in {Rule.DESTINATION_HELD, Rule.DELIVERIES_LATE}
+    row_fields = {"connection_id": 7} if kind.startswith("spend_") else {}
+    row_fields |= {"watched_file_id": 7} if kind is Rule.WATCHED_FILE_FAILING else {}
+    alert = Alert(kind, 7 if has_destination else None, "meta", "Shop", None, 1, None, **row_fields)
     page = find_alert_page(alert)
     assert (page is None) == (kind in OPERATORS)
     if page is not None:

@@ -132,11 +132,11 @@ def test_single_sign_on_counts(owner: Person, requiring: str, browser: Browser, 
 @pytest.fixture
 def strict(database_url: str, tmp_path: Path, passwords: Counting) -> Iterator[Running]:
     """An installation that requires a second factor in every Space."""
-    trusted = (ip_network("127.0.0.1"),)
-    settings = Settings(data_dir=tmp_path, trusted_proxies=trusted, require_second_factor=True)
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    proxies = (ip_network("127.0.0.1"),)
+    settings = Settings(data_dir=tmp_path, trusted_proxies=proxies, require_second_factor=True)
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 def test_a_whole_installation(strict: Running, accounts: Accounts, space_id: int) -> None:

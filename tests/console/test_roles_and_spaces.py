@@ -268,12 +268,12 @@ def visitors(console: Running, database_url: str) -> Iterator[Visitors]:
             return stack.enter_context(logged_in(console, accounts, space_id, role))
 
         connection = stack.enter_context(psycopg.connect(database_url, autocommit=True))
-        space_id, elsewhere = insert_space(connection), insert_space(connection, name="Elsewhere")
+        space_id, other_space_id = insert_space(connection), insert_space(connection, name="Elsewhere")
         things = Things(connection, space_id)
         things.make_all()
         members = {role: browser(space_id, role) for role in Role}
         guest = stack.enter_context(opened(console))
-        yield Visitors(things, members, elsewhere, browser(elsewhere, Role.OWNER), guest)
+        yield Visitors(things, members, other_space_id, browser(other_space_id, Role.OWNER), guest)
 
 
 def test_it_works() -> None:
@@ -287,13 +287,13 @@ def test_who_sees_a_page(visitors: Visitors, end: str) -> None:
     page = visitors.things.fill(end)
     for role, member in visitors.members.items():
         answer = member.get(visitors.address(page + NEEDED.get(end, "")))
-        hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
-        hidden = hidden or (end in OF_MANAGERS and not role.may(Permission.MANAGE_MEMBERS))
-        assert answer.status_code == (403 if hidden else 200), (role, answer.text)
-    theirs = visitors.stranger.get(visitors.address(page))
-    nobodys = visitors.stranger.get(visitors.address(page, 999_999_999))
-    assert (theirs.status_code, nobodys.status_code) == (404, 404)
-    assert without_tokens(theirs.text) == without_tokens(nobodys.text)
+        is_hidden = end in ONLY_FORMS and not role.may(Permission.CHANGE_SETTINGS)
+        is_hidden = is_hidden or (end in OF_MANAGERS and not role.may(Permission.MANAGE_MEMBERS))
+        assert answer.status_code == (403 if is_hidden else 200), (role, answer.text)
+    other_answer = visitors.stranger.get(visitors.address(page))
+    unknown_answer = visitors.stranger.get(visitors.address(page, 999_999_999))
+    assert (other_answer.status_code, unknown_answer.status_code) == (404, 404)
+    assert without_tokens(other_answer.text) == without_tokens(unknown_answer.text)
     if "{" in end.replace("{platform}", ""):  # the stranger's own Space doesn't have these ids either
         own_answer = visitors.stranger.get(visitors.address(page, visitors.elsewhere))
         assert own_answer.status_code == 404
@@ -442,8 +442,8 @@ def test_ids_of_another_space_do_nothing(
         "member": str(user_id), "role": "viewer", "confirm": "yes",
         "status": "failed", "invitation": "1", "token": "1",
     }  # fmt: skip
-    elsewhere, stage = make_space(name="Elsewhere"), Stage(connection, space_id, "")
-    stranger = person(Role.OWNER, elsewhere)
+    other_space_id, stage = make_space(name="Elsewhere"), Stage(connection, space_id, "")
+    stranger = person(Role.OWNER, other_space_id)
     for end in POSTED:
         action = filled(end)
         ids["destination"] = re.sub(r"\D", "", filled("/platforms/{destination_id}"))
@@ -451,6 +451,8 @@ def test_ids_of_another_space_do_nothing(
         form, once, _ = ACTIONS[end]
         make = once_token if once else form_token
         data = {**ids, TOKEN: make(stranger.form_key, form)}
-        status = stranger.browser.client.post(f"/console/spaces/{elsewhere}{action}", data=data).status_code
+        status = stranger.browser.client.post(
+            f"/console/spaces/{other_space_id}{action}", data=data
+        ).status_code
         assert status != 500, end
         assert everything_of(stage) == before, end

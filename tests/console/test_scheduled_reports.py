@@ -29,9 +29,9 @@ def console(
         rate_limit_factor=1000, data_dir=folder, smtp_url="smtp://127.0.0.1:9",
         mail_from="alerts@example.com",
     )  # fmt: skip
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 def form_page(space_id: int, page: str = "/channels", query: str = "") -> str:
@@ -86,11 +86,11 @@ def test_several_days_a_week(owner: Person, connection: psycopg.Connection, spac
     page = reports_page(space_id)
     (edit,) = re.findall(f'href="({page}/[0-9]+)"', text)
     assert re.findall('name="weekdays" value="([0-9])" checked', owner.browser.get(edit).text) == ["0", "3"]
-    renamed = owner.browser.fill(edit, f"{page}/change", name="Twice a week").text
-    assert "<bdi>Twice a week</bdi>" in renamed
-    assert "every Monday and Thursday at 17:45, with CSV" in renamed
-    changed = owner.browser.fill(edit, f"{page}/change", weekdays=["1", "2", "6"]).text
-    assert "every Tuesday, Wednesday and Sunday at 17:45" in changed
+    renamed_text = owner.browser.fill(edit, f"{page}/change", name="Twice a week").text
+    assert "<bdi>Twice a week</bdi>" in renamed_text
+    assert "every Monday and Thursday at 17:45, with CSV" in renamed_text
+    changed_text = owner.browser.fill(edit, f"{page}/change", weekdays=["1", "2", "6"]).text
+    assert "every Tuesday, Wednesday and Sunday at 17:45" in changed_text
 
 
 def test_daily_and_monthly(owner: Person, space_id: int) -> None:
@@ -104,11 +104,11 @@ def test_a_report_is_edited_paused_sent_and_deleted(
     schedule(owner, space_id)
     page = reports_page(space_id)
     (edit,) = re.findall(f'href="({page}/[0-9]+)"', owner.browser.get(page).text)
-    changed = owner.browser.fill(
+    changed_text = owner.browser.fill(
         edit, f"{page}/change", name="Weekend", weekdays="5", time="23:59"
     ).text  # fmt: skip
-    assert "<bdi>Weekend</bdi>" in changed
-    assert "every Saturday at 23:59" in changed
+    assert "<bdi>Weekend</bdi>" in changed_text
+    assert "every Saturday at 23:59" in changed_text
     assert ">Paused<" in owner.browser.fill(page, f"{page}/pause").text
     assert "/send" not in owner.browser.get(page).text
     resumed = owner.browser.fill(page, f"{page}/pause").text
@@ -155,8 +155,8 @@ def test_every_wrong_field_is_shown_at_once(owner: Person, space_id: int) -> Non
     fields: dict[str, str | list[str]] = {"name": "", "weekdays": [], "time": "25:00", "channels": []}
     answer = owner.browser.fill(form_page(space_id), action, **fields)
     assert answer.status_code == 422
-    refused = set(re.findall('id="([a-z]+)-refusal"', answer.text))
-    assert refused == {"name", "weekdays", "time", "channels"}
+    refused_fields = set(re.findall('id="([a-z]+)-refusal"', answer.text))
+    assert refused_fields == {"name", "weekdays", "time", "channels"}
 
 
 def test_no_more_reports_than_there_may_be(

@@ -59,11 +59,11 @@ def test_set_up_logs_other_browsers_out(owner: Person, browser: Browser) -> None
 
 
 def test_set_up_needs_a_right_code(owner: Person, person: Callable[..., Person], browser: Browser) -> None:
-    refused = owner.browser.fill(PAGE, PAGE, code="12345")
-    assert refused.status_code == 422
+    refusal = owner.browser.fill(PAGE, PAGE, code="12345")
+    assert refusal.status_code == 422
     assert "Set up authenticator app" in owner.browser.get(ACCOUNT).text
-    theirs = dict(person().browser.form(PAGE, PAGE).fields)["state"]
-    stale = owner.browser.fill(PAGE, PAGE, state=theirs, code="123456")
+    other_state = dict(person().browser.form(PAGE, PAGE).fields)["state"]
+    stale = owner.browser.fill(PAGE, PAGE, state=other_state, code="123456")
     assert "Scan the new QR code" in stale.text
     assert browser.log_in(owner.user).url.path != FACTOR
 
@@ -89,13 +89,13 @@ def test_a_code_works_once(owner: Person, app: App, new_browser: Callable[[], Br
 
 def test_a_recovery_code_works_once(owner: Person, app: App, new_browser: Callable[[], Browser]) -> None:
     code, other_code, *_ = app.recovery_codes
-    for browser, typed, expected in (
+    for browser, typed_code, expected in (
         (new_browser(), code, 200),
         (new_browser(), code, 422),
         (new_browser(), f" {other_code.upper().replace('-', ' ')} ", 200),
     ):
         browser.log_in(owner.user)
-        assert browser.fill(FACTOR, FACTOR, code=typed).status_code == expected
+        assert browser.fill(FACTOR, FACTOR, code=typed_code).status_code == expected
     assert "8 recovery codes left" in owner.browser.get(ACCOUNT).text
 
 
@@ -262,9 +262,9 @@ def test_another_installation_secret(
 ) -> None:
     connection.execute("UPDATE totp_factors SET secret = %s WHERE user_id = %s", [b"x" * 60, owner.user.id])
     browser.log_in(owner.user)
-    refused = browser.fill(FACTOR, FACTOR, code=app.code())
-    assert refused.status_code == 422
-    assert "Use a recovery code" in refused.text
+    refusal = browser.fill(FACTOR, FACTOR, code=app.code())
+    assert refusal.status_code == 422
+    assert "Use a recovery code" in refusal.text
     assert browser.fill(FACTOR, FACTOR, code=app.recovery_codes[0]).status_code == 200
 
 
@@ -273,6 +273,6 @@ def test_secrets_are_not_in_the_database(owner: Person, app: App, connection: ps
         "SELECT t.secret, array_agg(r.code_hash) FROM totp_factors t JOIN recovery_codes r USING (user_id)"
         " WHERE user_id = %s GROUP BY t.secret", [owner.user.id],
     ).fetchall()  # fmt: skip
-    stored = b"".join([rows[0][0], *rows[0][1]])
-    assert app.secret.encode() not in stored
-    assert not any(code.encode() in stored for code in app.recovery_codes)
+    stored_bytes = b"".join([rows[0][0], *rows[0][1]])
+    assert app.secret.encode() not in stored_bytes
+    assert not any(code.encode() in stored_bytes for code in app.recovery_codes)

@@ -37,8 +37,8 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
     stage = Stage(connection, space_id, "")
     ada, bob = stage.contact(), stage.contact()
     stage.touchpoint(ada, "google_ads", occurred_at=NOON)
-    answered = {"heard_about_us": "my friend's podcast", "self_reported_source": "word_of_mouth"}
-    order = stage.event(ada, amount=Decimal(30), event_time=NOON, **answered)
+    survey_answer = {"heard_about_us": "my friend's podcast", "self_reported_source": "word_of_mouth"}
+    order = stage.event(ada, amount=Decimal(30), event_time=NOON, **survey_answer)
     stage.event(bob, amount=Decimal(10), event_time=NOON)
     unread = {"heard_about_us": "the <OMR>", "self_reported_source": "other"}
     stage.event(bob, event_name="sign_up", event_time=NOON, **unread)
@@ -63,12 +63,12 @@ def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:
     answer = owner.browser.fill(path, f"{path}/remove", holding={"phrase": "omr podcast"})
     assert answer.url.path == path
     assert space().answer_phrases == {}
-    for phrase, source, refused in (
+    for phrase, source, message in (
         ("", "tv", "Enter words"), ("x", "", "Choose a source"),
         ("!!", "tv", "Must have a letter"),
         ("x", "pigeon", "Must be a self-reported source"),
     ):  # fmt: skip
         answer = owner.browser.fill(path, f"{path}/add", phrase=phrase, source=source)
         assert answer.status_code == 422
-        assert refused in answer.text
+        assert message in answer.text
     assert space().answer_phrases == {}

@@ -35,8 +35,8 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
         "delivery_days": "90", "log_days": "60", "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
-    saved = owner.browser.fill(page, page, **form_values)
-    assert "The settings are saved." in saved.text
+    save_page = owner.browser.fill(page, page, **form_values)
+    assert "The settings are saved." in save_page.text
     after = space()
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
     assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
@@ -47,8 +47,13 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     second_answer = owner.browser.fill(page, page)
     assert "Nothing was changed." in second_answer.text
     assert space() == after
-    emptied = {"phone_region": "", "page_view_days": "", "log_days": "", "event_label.custom_event_50": ""}
-    owner.browser.fill(page, page, **emptied)
+    empty_values = {
+        "phone_region": "",
+        "page_view_days": "",
+        "log_days": "",
+        "event_label.custom_event_50": "",
+    }
+    owner.browser.fill(page, page, **empty_values)
     assert (space().phone_region, space().page_view_days, space().log_days) == (None, None, None)
     assert space().event_labels == {}
 
@@ -75,10 +80,10 @@ def test_who_may(
     visitor = person(role)
     data = {"form_token": form_token(visitor.form_key, "settings"), "name": "Changed"}
     answer = visitor.browser.client.post(make_page(space_id), data=data)
-    allowed = role is not Role.VIEWER
-    assert answer.status_code == (303 if allowed else 403)
-    assert (space().name == "Changed") == allowed
-    assert ("Save settings" in visitor.browser.get(make_page(space_id)).text) == allowed
+    is_allowed = role is not Role.VIEWER
+    assert answer.status_code == (303 if is_allowed else 403)
+    assert (space().name == "Changed") == is_allowed
+    assert ("Save settings" in visitor.browser.get(make_page(space_id)).text) == is_allowed
 
 
 def test_the_operators_are_not_for_members(owner: Person, space: Callable[[], Space], space_id: int) -> None:

@@ -126,13 +126,13 @@ def test_the_last_use_of_keys(owner: Person, connection: psycopg.Connection, spa
 
 def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/setup"
-    tested = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
-    stage.destination(name="A", tested_at=tested, test_ok=True, test_message="Fine.")
+    tested_at = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
+    stage.destination(name="A", tested_at=tested_at, test_ok=True, test_message="Fine.")
     page = owner.browser.get(path).text
     assert ticks(page)["Destination tested"]
     assert "went well, <time" in page
     assert "Fine." not in page
-    stage.destination(name="B", tested_at=tested, test_ok=False, test_message="No <token>.")
+    stage.destination(name="B", tested_at=tested_at, test_ok=False, test_message="No <token>.")
     untested_id = stage.destination(name="C")
     page = owner.browser.get(path).text
     assert not ticks(page)["Destination tested"]

@@ -70,11 +70,11 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
         PageTables(answer.text),
         owner.browser.get(f"/console/spaces/{space_id}/channels?{query}"),
     )
-    theirs = PageTables(own_answer.text)
+    console_page = PageTables(own_answer.text)
     assert page.headlines["Revenue"].value == "100.5"
     for name in ("channels", "course"):
         values = [[cell.value for cell in row] for row in page.tables[name]]
-        assert values == [[cell.value for cell in row] for row in theirs.tables[name]]
+        assert values == [[cell.value for cell in row] for row in console_page.tables[name]]
     assert "Credit by linear" in answer.text
     assert HOSTILE not in answer.text
     assert answer.text.count("&lt;script&gt;") >= 2, "the campaign, and the link's own name"
@@ -90,12 +90,12 @@ def every_parameter() -> list[str]:
     """Return the parameters above, and one for each parameter name of pages and reports, including future
     ones.
     """
-    of_models = (models._MODELS, models._BASE, models._GROUP, models._ORDER)
-    of_tables = {"columns", "order", "unpaid", "figure", TILE, STACK}
-    of_reports = (*report.PARAMETERS, *path_question.PARAMETERS)
+    model_parameters = (models._MODELS, models._BASE, models._GROUP, models._ORDER)
+    table_parameters = {"columns", "order", "unpaid", "figure", TILE, STACK}
+    report_parameters = (*report.PARAMETERS, *path_question.PARAMETERS)
     names = {field.name for field in view_fields(ReportView)} | {NEW_FILTER, NEW_KEY, OPEN}
-    names |= {parameter.name for parameter in (*of_models, paths._STEPS, *of_reports)}
-    names |= of_tables
+    names |= {parameter.name for parameter in (*model_parameters, paths._STEPS, *report_parameters)}
+    names |= table_parameters
     assert len(names) > 25
     return [*PARAMETERS, *(f"{name}=1" for name in sorted(names))]
 

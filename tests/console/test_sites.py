@@ -30,9 +30,9 @@ def make_page(space_id: int) -> str:
 
 def create(person: Person, space_id: int, **values: Any) -> str:
     """Create a site and return the path of its page."""
-    typed = {"name": "Shop", "origins": "https://shop.example", **values}
+    form_values = {"name": "Shop", "origins": "https://shop.example", **values}
     path = make_page(space_id)
-    page = person.browser.fill(path, f"{path}/create", **typed)
+    page = person.browser.fill(path, f"{path}/create", **form_values)
     assert page.status_code == 200, page.text
     return page.url.path
 
@@ -71,9 +71,9 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     assert nothing.status_code == 422
     assert 'value="Shop"' in nothing.text, "the settings on the page are those of the site"
     assert "https://*.shop.example" in nothing.text
-    ended = owner.browser.fill(site_path, f"{site_path}/end", confirm=" Shop ")
-    assert "The site has ended" in ended.text
-    assert "Ended sites" in ended.text
+    end_page = owner.browser.fill(site_path, f"{site_path}/end", confirm=" Shop ")
+    assert "The site has ended" in end_page.text
+    assert "Ended sites" in end_page.text
     assert "Create another site" in owner.browser.get(site_path).text
     assert owner.browser.get(f"{site_path}/test").status_code == 404
 
@@ -107,9 +107,9 @@ def test_an_address_that_cannot_be_used(
 def test_a_form_sent_twice_makes_one(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     path = make_page(space_id)
     form = owner.browser.form(path, f"{path}/create")
-    typed = {"name": "Shop", "origins": "shop.example"}
-    assert owner.browser.send(form, **typed).status_code == 200
-    assert owner.browser.send(form, **typed).status_code == 403
+    form_values = {"name": "Shop", "origins": "shop.example"}
+    assert owner.browser.send(form, **form_values).status_code == 200
+    assert owner.browser.send(form, **form_values).status_code == 403
     assert len(origins(connection, space_id)) == 1
 
 
@@ -146,9 +146,9 @@ def test_every_shop(owner: Person, console: Running, space_id: int, shop: ShopSy
     assert not re.findall(r"__[A-Z_]+__", code)
     assert re.search(rf'<a href="[^"]*shop={shop}#snippet" aria-current="page">', page)
     assert "data-consent" not in code
-    waiting = owner.browser.get(f"{site_path}?shop={shop}&consent=required").text
-    assert "data-consent" in "\n".join(code_on(waiting))
-    assert "trk.consent(" in "\n".join(code_on(waiting)).replace("(window as any).", "")
+    consent_text = owner.browser.get(f"{site_path}?shop={shop}&consent=required").text
+    assert "data-consent" in "\n".join(code_on(consent_text))
+    assert "trk.consent(" in "\n".join(code_on(consent_text)).replace("(window as any).", "")
 
 
 def test_a_shop_that_there_is_not(owner: Person, space_id: int) -> None:
@@ -190,13 +190,13 @@ def test_viewers_only_look(
 def test_another_space_s_site(
     owner: Person, person: Callable[..., Person], make_space: Callable[..., int], space_id: int
 ) -> None:
-    elsewhere = make_space()
-    theirs = create(person(Role.OWNER, elsewhere), elsewhere).rpartition("/")[2]
-    for end in (theirs, "999999999", "0", "x", f"{theirs}/test"):
+    other_space_id = make_space()
+    other_site_id = create(person(Role.OWNER, other_space_id), other_space_id).rpartition("/")[2]
+    for end in (other_site_id, "999999999", "0", "x", f"{other_site_id}/test"):
         page = owner.browser.get(f"{make_page(space_id)}/{end}")
         assert page.status_code == 404, end
     for end, form in (("change", "change site"), ("end", "end site"), ("test/start", "test site")):
         data = {"form_token": form_token(owner.form_key, form), "name": "X", "origins": "x.example",
                 "url": "https://shop.example"}  # fmt: skip
-        answer = owner.browser.client.post(f"{make_page(space_id)}/{theirs}/{end}", data=data)
+        answer = owner.browser.client.post(f"{make_page(space_id)}/{other_site_id}/{end}", data=data)
         assert answer.status_code == 404

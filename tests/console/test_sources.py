@@ -126,20 +126,20 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
     assert space().source_names == {}
     assert answer.url.path == path
-    for name, source, refused in (
+    for name, source, message in (
         ("", "email", "Enter the utm_source"), ("x", "", "Choose a source"),
         ("x" * 256, "email", "Must not be longer than 255 characters."),
         ("x", "nothing", "Must be a listed source"),
     ):  # fmt: skip
         answer = owner.browser.fill(path, f"{path}/name", name=name, source=source)
         assert answer.status_code == 422
-        assert refused in answer.text
+        assert message in answer.text
         assert space().source_names == {}
 
 
 def test_hosts(owner: Person, path: str, space: Callable[[], Space]) -> None:
-    typed = {"own_domains": "Shop.Example, blog.example", "excluded_referrers": "pay.example"}
-    answer = owner.browser.fill(path, f"{path}/hosts", **typed)
+    form_values = {"own_domains": "Shop.Example, blog.example", "excluded_referrers": "pay.example"}
+    answer = owner.browser.fill(path, f"{path}/hosts", **form_values)
     assert "The hosts are saved" in answer.text
     assert space().own_domains == ["blog.example", "shop.example"]
     assert space().excluded_referrers == ["pay.example"]

@@ -44,6 +44,6 @@ def test_it_works(
     table = owner.browser.get(f"{base}/campaigns/changes.csv?group=campaign").text.splitlines()
     assert table[0].startswith("campaign,campaign_name,part,spend,")
     assert any(line.startswith("4711,Spring,spend_replacements,15,") for line in table)
-    refused = owner.browser.get(f"{base}/campaigns/changes?since=nonsense")
-    assert refused.status_code == 422
+    refusal = owner.browser.get(f"{base}/campaigns/changes?since=nonsense")
+    assert refusal.status_code == 422
     assert "/campaigns/changes" in owner.browser.get(f"{base}/campaigns").text

@@ -34,9 +34,9 @@ def console(
             trusted_proxies=(ip_network("127.0.0.1"),),
             platform_urls={"meta_spend": meta.url},
         )
-        running = run_application(settings, database_url, passwords)
-        yield running
-        running.stop()
+        application = run_application(settings, database_url, passwords)
+        yield application
+        application.stop()
 
 
 def base(space_id: int) -> str:
@@ -59,11 +59,11 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert "Main account" in page
     assert "Starting" in page
     assert "Main account" in owner.browser.get(f"/console/spaces/{space_id}/spend").text
-    stored = connection.execute(
+    rows = connection.execute(
         "SELECT platform, name, status, secrets IS NOT NULL FROM spend_connections WHERE space_id = %s",
         (space_id,),
     ).fetchall()
-    assert stored == [("meta", "Main account", "active", True)]
+    assert rows == [("meta", "Main account", "active", True)]
 
 
 @pytest.mark.parametrize(

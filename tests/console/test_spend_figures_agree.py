@@ -158,11 +158,11 @@ def faults_of_page(
     pairs += [(total_cells, answer["totals"])]
     for cells, figures in pairs:
         yield from _different(cells, figures, columns)
-    of_ledger = [name for name in columns if name in ("spend", "impressions", "clicks")]
+    ledger_names = [name for name in columns if name in ("spend", "impressions", "clicks")]
     if not unmatched_rows and answer["unmatched"]["spend"]:
         yield "the page lacks the unmatched spend"
     for cells in unmatched_rows:
-        yield from _different(cells, answer["unmatched"], of_ledger, columns)
+        yield from _different(cells, answer["unmatched"], ledger_names, columns)
 
 
 def _different(

@@ -35,10 +35,10 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     assert "Recognised by its header: <strong>a report of Google Ads</strong>" in page
     assert "its table begins after 2 lines" in page
     assert 'name="platform" type="text" value="google"' in page
-    checked = desk.check(import_path, timezone="Europe/Berlin")
+    check_page = desk.check(import_path, timezone="Europe/Berlin")
 
-    assert '<data value="2">2</data> rows would be stored' in checked.text
-    assert "<bdi>4711</bdi>" in checked.text
+    assert '<data value="2">2</data> rows would be stored' in check_page.text
+    assert "<bdi>4711</bdi>" in check_page.text
     assert ledger(connection, desk.space_id) == []
     answer = desk.start(import_path)
     assert '<data value="2">2</data> of' in answer.text
@@ -71,18 +71,18 @@ def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connecti
     page = desk.browser.get(import_path).text
     assert "format is unknown" in page
     form = f"{import_path}?edit", f"{import_path}/check"
-    refused = desk.browser.fill(*form)
-    assert refused.status_code == 422
-    assert set(refusals(refused.text)) == {"columns", "platform", "currency"}
-    mapped = {"field": ["date", "amount"], "decimals": "comma", "dates": "dmy"}
-    refused = desk.browser.fill(*form, **mapped, currency="EURO", platform="?")
-    assert refusals(refused.text) == {
+    refusal = desk.browser.fill(*form)
+    assert refusal.status_code == 422
+    assert set(refusals(refusal.text)) == {"columns", "platform", "currency"}
+    mapping = {"field": ["date", "amount"], "decimals": "comma", "dates": "dmy"}
+    refusal = desk.browser.fill(*form, **mapping, currency="EURO", platform="?")
+    assert refusals(refusal.text) == {
         "currency": "It must be a currency code of three letters, such as EUR.",
         "platform": "It must not be blank.",
     }
-    checked = desk.check(import_path, **mapped, currency="eur", platform="Reddit Ads")
-    assert '<data value="1">1</data> row would be stored' in checked.text
-    assert "is read as amount, but is not a number" in checked.text
+    check_page = desk.check(import_path, **mapping, currency="eur", platform="Reddit Ads")
+    assert '<data value="1">1</data> row would be stored' in check_page.text
+    assert "is read as amount, but is not a number" in check_page.text
     desk.start(import_path)
     assert ledger(connection, desk.space_id) == [("2026-05-13", "reddit", "", "EUR", 1234.5, None)]
 

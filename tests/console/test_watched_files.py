@@ -37,9 +37,9 @@ def console(
         watched_dir=folder,
         trusted_proxies=(ip_network("127.0.0.1"),),
     )
-    running = run_application(settings, database_url, passwords)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url, passwords)
+    yield application
+    application.stop()
 
 
 @pytest.fixture
@@ -159,9 +159,9 @@ def test_changing(owner: Person, space_id: int, stage: Stage) -> None:
     assert (row["name"], row["address"]) == ("Second", "s3://bucket/2.csv")
     assert row["settings"] == {"region": "eu-central-1"}
     assert row["secret_names"] == ["access_key_id", "secret_access_key"]
-    refused = owner.browser.fill(form, form, address="s3://another/2.csv", name="Third").text
-    assert 'id="secrets-secret_access_key-refusal"' in refused
-    assert "s3://another/2.csv" in refused
+    refusal_text = owner.browser.fill(form, form, address="s3://another/2.csv", name="Third").text
+    assert 'id="secrets-secret_access_key-refusal"' in refusal_text
+    assert "s3://another/2.csv" in refusal_text
     owner.browser.fill(f"{form}?scheme=https", form, address=URL)
     (row,) = stored(stage)
     assert (row["address"], row["name"], row["secret_names"]) == (URL, "Second", [])
@@ -246,6 +246,6 @@ def test_viewers_see_addresses_without_forms(
 def test_another_space_has_no_such_address(
     owner: Person, space_id: int, connection: psycopg.Connection, make_space: Callable[..., int]
 ) -> None:
-    theirs = Stage(connection, make_space(), "").watched_file()
+    other_file_id = Stage(connection, make_space(), "").watched_file()
     for end in ("", "/settings"):
-        assert owner.browser.get(f"{home(space_id)}/watched/{theirs}{end}").status_code == 404
+        assert owner.browser.get(f"{home(space_id)}/watched/{other_file_id}{end}").status_code == 404

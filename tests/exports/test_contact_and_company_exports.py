@@ -17,9 +17,9 @@ RANGE = {"start_date": "2026-05-13 00:00:00", "end_date": "2026-05-13 23:59:59"}
 def test_contacts(stage: Stage, exports: Exports) -> None:
     older = stage.contact(email="a@b.org", name="Ann", profile_field_1="x\\y", profile_field_16=5)
     newer = stage.contact(profile_field_26=NOON)
-    merged = stage.contact(merged_into=older)
+    merged_id = stage.contact(merged_into=older)
     stage.identifier(older, "email", "a@b.org")
-    stage.identifier(older, "email", "old@b.org", origin_id=merged)
+    stage.identifier(older, "email", "old@b.org", origin_id=merged_id)
     for number in range(6):
         stage.identifier(older, "trk_token", f"t{number}")
     stage.contact(created_at=NOON + timedelta(days=1))

@@ -38,9 +38,9 @@ def test_it_works(stage: Stage, contact_id: int, exports: Exports) -> None:
     answer = response.json()
     assert answer.keys() == {"export_id", "status", "message"}
     assert (type(answer["export_id"]), answer["status"]) == (int, "queued")
-    waiting = exports.status(answer["export_id"])
-    assert waiting.keys() == {"export_id", "status", "created_at", "message"}
-    assert (waiting["export_id"], waiting["status"]) == (answer["export_id"], "queued")
+    queued_status = exports.status(answer["export_id"])
+    assert queued_status.keys() == {"export_id", "status", "created_at", "message"}
+    assert (queued_status["export_id"], queued_status["status"]) == (answer["export_id"], "queued")
     assert exports.work() >= 1
     status = exports.status(answer["export_id"])
     assert status.keys() == {
@@ -131,10 +131,10 @@ def test_a_day_is_the_space_s_day(
     stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     contact_id = stage.contact()
     start, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (first, last))
-    inside = [stage.event(contact_id, event_time=moment) for moment in (start, end)]
+    inside_ids = [stage.event(contact_id, event_time=moment) for moment in (start, end)]
     for moment in (start.timestamp() - 0.001, end.timestamp() + 0.001):
         stage.event(contact_id, event_time=datetime.fromtimestamp(moment, UTC))
-    assert [row["id"] for row in exports.whole(date=day)] == inside[::-1]
+    assert [row["id"] for row in exports.whole(date=day)] == inside_ids[::-1]
 
 
 def test_a_day_that_did_not_exist_is_empty(stage: Stage, exports: Exports) -> None:

@@ -51,20 +51,20 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
 
 def _requests() -> list[tuple[str, dict[str, Any]]]:
     day = {"date": "2026-05-13"}
-    credited = {**day, "sources": SOURCES[:5], "attribution_model": "linear"}
+    credited_body = {**day, "sources": SOURCES[:5], "attribution_model": "linear"}
     bodies: list[dict[str, Any]] = [
         day,
         {**day, "fields": PLAIN},
         {**day, "fields": ["amount"], "event_names": ["sign_up", "custom_event_3"]},
-        {**credited, "attribution_window": 0, "fields": list(FIELDS)[4:-2]},
-        {**credited, "attribution_window": 7, "query_mode": "company", "fields": ["ad_name"]},
-        {**credited, "attribution_window": 30, "sources": ["yelp"], "fields": ["configured_name"]},
+        {**credited_body, "attribution_window": 0, "fields": list(FIELDS)[4:-2]},
+        {**credited_body, "attribution_window": 7, "query_mode": "company", "fields": ["ad_name"]},
+        {**credited_body, "attribution_window": 30, "sources": ["yelp"], "fields": ["configured_name"]},
     ]
     bodies += [
-        {**credited, "attribution_window": 7, "attribution_model": model, "fields": ["amount"]}
+        {**credited_body, "attribution_window": 7, "attribution_model": model, "fields": ["amount"]}
         for model in MODELS
     ]
-    bodies += [{**day, "fields": MONEY}, {**credited, "attribution_window": 0, "fields": MONEY}]
+    bodies += [{**day, "fields": MONEY}, {**credited_body, "attribution_window": 0, "fields": MONEY}]
     return [
         *(("events", body) for body in bodies),
         ("contacts", {**CREATED, "include_trk_tokens": True}),

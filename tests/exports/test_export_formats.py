@@ -60,8 +60,8 @@ def split_csv(text: str) -> list[list[str | None]]:
     cells = re.findall(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n)', text)
     rows: list[list[str | None]] = [[]]
     for cell, end in cells:
-        quoted = cell.startswith('"')
-        rows[-1].append(cell[1:-1].replace('""', '"') if quoted else cell or None)
+        is_quoted = cell.startswith('"')
+        rows[-1].append(cell[1:-1].replace('""', '"') if is_quoted else cell or None)
         if end != ",":
             rows.append([])
     assert rows.pop() == []
@@ -70,8 +70,8 @@ def split_csv(text: str) -> list[list[str | None]]:
 
 def plain(text: str) -> str:
     """Return a text without the prefix that keeps a spreadsheet from running it."""
-    skipped, formula = "\\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff", "=+\\-@\uff1d\uff0b\uff0d\uff20"
-    return re.sub(f"^'([{skipped}]*[{formula}]|'*[\t\r\n])", r"\1", text)
+    skipped_characters, formula = "\\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff", "=+\\-@\uff1d\uff0b\uff0d\uff20"
+    return re.sub(f"^'([{skipped_characters}]*[{formula}]|'*[\t\r\n])", r"\1", text)
 
 
 def from_csv(text: str, columns: Sequence[LineColumn]) -> list[list[Any]]:
@@ -320,6 +320,6 @@ def test_the_documentation_s_query(
     assert code is not None
     monkeypatch.chdir(tmp_path)
     exec(code[1], {})
-    printed = capfd.readouterr().out
-    assert "purchase" in printed
-    assert "50.0000" in printed
+    output = capfd.readouterr().out
+    assert "purchase" in output
+    assert "50.0000" in output

@@ -94,10 +94,10 @@ def test_a_link_that_was_changed_is_refused(
 def test_a_link_opens_no_other_file(exports: Exports, link: str) -> None:
     export_id = exports.ask(date=DAY)
     exports.work()
-    mine, other_link = urlsplit(link), urlsplit(exports.status(export_id)["download_url"])
-    assert exports.fetch(mine._replace(path=other_link.path).geturl()).status_code == 403
-    renamed = mine.path.replace("events-2026-05-13", "harmless")
-    assert exports.fetch(mine._replace(path=renamed).geturl()).status_code == 403
+    own_link, other_link = urlsplit(link), urlsplit(exports.status(export_id)["download_url"])
+    assert exports.fetch(own_link._replace(path=other_link.path).geturl()).status_code == 403
+    new_path = own_link.path.replace("events-2026-05-13", "harmless")
+    assert exports.fetch(own_link._replace(path=new_path).geturl()).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_a_range_of_events(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
     ids = [stage.event(contact_id, event_time=NOON + timedelta(days=day)) for day in range(-3, 3)]
     assert [row["id"] for row in exports.whole(**RANGE)] == [ids[3], ids[2]]
-    everything = [row["id"] for row in exports.whole(whole_range=True)]
-    assert everything == ids[::-1]
+    all_ids = [row["id"] for row in exports.whole(whole_range=True)]
+    assert all_ids == ids[::-1]
     future = stage.event(contact_id, event_time="2100-01-01 00:00Z")
     assert future not in [row["id"] for row in exports.whole(whole_range=True)], "until now"
     assert [row["id"] for row in exports.whole(date=DAY, **RANGE)] == [ids[3]], "a day, as ever"

@@ -289,13 +289,13 @@ def test_every_day_is_written_when_it_is_over(
     for pause in pauses:
         now = next_run(cadence, now, zone) + timedelta(hours=pause)
         today = now.astimezone(zone).date()
-        written = days.to_write(now, zone)
-        assert all(first <= day <= today for day in written)
-        assert written == sorted(set(written))
+        run_days = days.to_write(now, zone)
+        assert all(first <= day <= today for day in run_days)
+        assert run_days == sorted(set(run_days))
         last = days.last_day(now, zone)
         due_days = {last - DAY * back for back in range(rewritten + 1)}
-        assert {day for day in due_days if day >= first} <= set(written)
-        written_days |= {day for day in written if day < today}
+        assert {day for day in due_days if day >= first} <= set(run_days)
+        written_days |= {day for day in run_days if day < today}
         days = ScheduleDays(cadence, first, days.next_day_after(now, zone), rewritten)
         over = {first + DAY * n for n in range((today - first).days)}
         assert written_days == over

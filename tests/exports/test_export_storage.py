@@ -136,15 +136,15 @@ def test_an_export_to_a_bucket(
 ) -> None:
     connection.execute("UPDATE exports SET status = 'failed' WHERE status <> 'completed'")
     stage.event(stage.contact())
-    running = run_application(Settings(storage_url="s3://files/exports"), database_url)
+    application = run_application(Settings(storage_url="s3://files/exports"), database_url)
     try:
-        with client_for(running, stage.key) as client:
+        with client_for(application, stage.key) as client:
             export = client.post("/events/exports", json={"date": "2026-05-13"}).json()
             work(connection, bucket, database_url)
             status = client.get(f"/events/exports/{export['export_id']}").json()
             second_status = client.get(f"/events/exports/{export['export_id']}").json()
     finally:
-        running.stop()
+        application.stop()
     assert status["status"] == "completed"
     assert httpx.get(second_status["download_url"]).status_code == 200
     content = httpx.get(status["download_url"]).content

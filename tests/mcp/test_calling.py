@@ -75,10 +75,10 @@ def test_nothing_personal_is_logged(assistant: Assistant, caplog: pytest.LogCapt
         assistant.message("prompts/get", {"name": canary, "arguments": {canary: canary}})
         assistant.post({"method": canary, "id": canary})
         assistant.send(url=f"{assistant.url}?email={canary}", json={"x": canary})
-    ours = [record for record in caplog.records if not record.name.startswith(("httpx", "uvicorn"))]
-    log_text = json.dumps([[str(record.msg), str(record.args)] for record in ours])
+    own_records = [record for record in caplog.records if not record.name.startswith(("httpx", "uvicorn"))]
+    log_text = json.dumps([[str(record.msg), str(record.args)] for record in own_records])
     assert "anary" not in log_text
-    assert [record for record in ours if record.name.startswith("mcp")] == []
+    assert [record for record in own_records if record.name.startswith("mcp")] == []
     assert assistant.token not in log_text
 
 

@@ -40,9 +40,9 @@ def test_what_is_shown_can_be_chosen(assistant: Assistant, stage: Stage, api: Ap
 
 def test_a_merged_contact_is_its_survivor(assistant: Assistant, stage: Stage) -> None:
     contact_id = ada(stage)
-    merged = stage.contact(merged_into=contact_id)
-    assert assistant.call("get_contact", contact_id=merged)["id"] == contact_id
-    assert assistant.call("get_contact_journey", contact_id=merged)["id"] == contact_id
+    merged_id = stage.contact(merged_into=contact_id)
+    assert assistant.call("get_contact", contact_id=merged_id)["id"] == contact_id
+    assert assistant.call("get_contact_journey", contact_id=merged_id)["id"] == contact_id
 
 
 def test_several_with_one_address_are_told(assistant: Assistant, stage: Stage) -> None:
@@ -154,8 +154,8 @@ def test_making_and_changing(assistant: Assistant, api: Api) -> None:
     )
     contact_id = answer["id"]
     assert api.get(f"/contacts/{contact_id}").json()["custom_fields"] == {"profile_field_16": 2.5}
-    changed = assistant.call("update_contact", contact_id=contact_id, names=["Eve", "Eva"])
-    assert changed["id"] == contact_id
+    update = assistant.call("update_contact", contact_id=contact_id, names=["Eve", "Eva"])
+    assert update["id"] == contact_id
     contact = api.get(f"/contacts/{contact_id}").json()
     assert contact["names"] == ["Eve", "Eva"]
     assert contact["emails"] == ["eve@example.com"]
@@ -184,11 +184,11 @@ def test_companies_are_attached_and_detached(
 
 def test_erasing_is_asked_for(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     contact_id = ada(stage)
-    merged = stage.contact(merged_into=contact_id)
+    merged_id = stage.contact(merged_into=contact_id)
     query = "SELECT contact_id FROM erasures WHERE space_id = %s"
-    preview = assistant.call("delete_contact_pii", contact_id=merged)
+    preview = assistant.call("delete_contact_pii", contact_id=merged_id)
     assert preview["would_go"]["contact"]["emails"] == ["ada@example.com"]
     assert connection.execute(query, (stage.space_id,)).fetchall() == []
-    answer = assistant.call("delete_contact_pii", contact_id=merged, confirm=preview["confirm"])
+    answer = assistant.call("delete_contact_pii", contact_id=merged_id, confirm=preview["confirm"])
     assert (answer["contact_id"], answer["status"]) == (contact_id, "queued")
     assert connection.execute(query, (stage.space_id,)).fetchall() == [(contact_id,)]

@@ -107,9 +107,9 @@ def test_a_trailing_slash_is_another_path(assistant: Assistant) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_only_post_is_served(assistant: Assistant, method: str) -> None:
-    refused = assistant.send(method)
-    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
-    assert refused.headers["content-type"] == "application/json"
+    refusal = assistant.send(method)
+    assert (refusal.status_code, refusal.headers["allow"]) == (405, "POST")
+    assert refusal.headers["content-type"] == "application/json"
     assert assistant.send(method, headers={"Authorization": None}).status_code == 401
 
 
@@ -235,12 +235,12 @@ def test_beyond_the_minute_of_the_space(
     database_url: str, tmp_path: Path, connection: psycopg.Connection, space_id: int
 ) -> None:
     settings = Settings(base_url=BASE_URL, data_dir=tmp_path, rate_limit_factor=0.01)
-    running = run_application(settings, database_url)
+    application = run_application(settings, database_url)
     try:
-        with connect(running, connection, space_id) as assistant:
+        with connect(application, connection, space_id) as assistant:
             answer = assistant.post(PING)
     finally:
-        running.stop()
+        application.stop()
     assert answer.status_code == 429
     assert 1 <= int(answer.headers["retry-after"]) <= 60
     assert answer.headers["x-ratelimit-limit"] == answer.headers["x-ratelimit-remaining"] == "0"
@@ -250,29 +250,29 @@ def test_beyond_the_minute_of_the_space(
 def test_without_a_database_it_says_so(database_url: str, tmp_path: Path) -> None:
     away = psycopg.conninfo.make_conninfo(database_url, host="/nowhere")
     settings = Settings(base_url=BASE_URL, data_dir=tmp_path, secret_key="x" * 32)
-    running = run_application(settings, away)
+    application = run_application(settings, away)
     try:
-        with Assistant(running.base_url, 1, 1, "trk_mcp_" + "x" * 43) as assistant:
+        with Assistant(application.base_url, 1, 1, "trk_mcp_" + "x" * 43) as assistant:
             answer = assistant.post(PING)
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "2"
         assert "unavailable" in answer.json()["message"]
     finally:
-        running.stop()
+        application.stop()
 
 
 def test_what_has_begun_is_finished_on_the_way_out(database_url: str, tmp_path: Path, stage: Stage) -> None:
-    running = run_application(Settings(base_url=BASE_URL, data_dir=tmp_path), database_url)
+    application = run_application(Settings(base_url=BASE_URL, data_dir=tmp_path), database_url)
     event_id = stage.event(stage.contact())
     with (
-        psycopg.connect(database_url) as holding,
+        psycopg.connect(database_url) as lock_connection,
         ThreadPoolExecutor() as pool,
-        connect(running, stage.connection, stage.space_id) as assistant,
+        connect(application, stage.connection, stage.space_id) as assistant,
     ):
-        holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+        lock_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         call = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
-        wait_until(lambda: is_waited_for(stage.connection, holding), what="the call to wait")
-        stopped = pool.submit(running.stop)
-        holding.rollback()
+        wait_until(lambda: is_waited_for(stage.connection, lock_connection), what="the call to wait")
+        stopped = pool.submit(application.stop)
+        lock_connection.rollback()
         assert call.result()["message"] == "Event updated."
         stopped.result()

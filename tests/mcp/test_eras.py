@@ -63,9 +63,9 @@ def test_another_space_fails_cleanly(assistant: Assistant, mode: str) -> None:
         async with client_of(assistant, mode, url) as client:
             await client.list_tools()
 
-    with pytest.raises(BaseExceptionGroup) as failed:
+    with pytest.raises(BaseExceptionGroup) as failure:
         anyio.run(run)
-    assert "This token is for another Space." in told(failed.value)
+    assert "This token is for another Space." in told(failure.value)
 
 
 def told(error: BaseException) -> str:

@@ -236,8 +236,8 @@ def test_deleting_tells_what_is_not_there(assistant: Assistant, stage: Stage) ->
 
 def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
-    waiting = {"status": "queued", "finished_at": None}
-    stage.forwarded(stage.destination(), event_id, **waiting)
+    queued_columns = {"status": "queued", "finished_at": None}
+    stage.forwarded(stage.destination(), event_id, **queued_columns)
     assistant.confirmed("delete_event", event_id=event_id)
     (row,) = api.get(f"/events/{event_id}/deliveries").json()["data"]
     assert (row["status"], row["reason"]) == ("skipped", "deleted")
@@ -256,8 +256,8 @@ def test_an_explanation_agrees_with_every_list(assistant: Assistant, stage: Stag
                   "fields": ["touchpoint_id", "source", "amount"]}  # fmt: skip
         rows = api.rows(**{f"{k}[]" if isinstance(v, list) else k: v for k, v in params.items()})
         listed_credits = {(int(row["touchpoint_id"]), row["source"], row["amount"]) for row in rows}
-        credited = {(c["touchpoint_id"], c["source"], c["amount"]) for c in result["credits"]}
-        assert credited == listed_credits
+        credit_set = {(c["touchpoint_id"], c["source"], c["amount"]) for c in result["credits"]}
+        assert credit_set == listed_credits
         assert result["unattributed"] is (not rows)
 
 
@@ -286,18 +286,18 @@ def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api:
     contact_id, event_id = journey(stage, amount=100, currency="USD")
     amounts = {"amount": 100, "currency": "USD", "amount_in_space_currency": 80}
     (journey_item, *_) = assistant.call("get_contact_journey", contact_id=contact_id)["items"]
-    explained = assistant.call("explain_attribution", event_id=event_id)
+    explanation = assistant.call("explain_attribution", event_id=event_id)
     (row,) = assistant.call("list_events", **RANGE)["rows"]
     (amount_row,) = assistant.call("list_events", **RANGE, fields=["amount"])["rows"]
     for answer in (assistant.call("get_event", event_id=event_id), journey_item, row, amount_row,
-                   explained["event"]):  # fmt: skip
+                   explanation["event"]):  # fmt: skip
         assert {name: answer[name] for name in amounts} == amounts
-    last_touch = explained["models"][1]["credits"]
+    last_touch = explanation["models"][1]["credits"]
     assert [(credit["amount"], credit["amount_in_space_currency"]) for credit in last_touch] == [(100, 80)]
-    credited = assistant.call("list_events", **RANGE, **{**CREDITED, "fields": ["amount"]})["rows"]
-    assert sum(event_row["amount"] for event_row in credited) == 100
-    assert sum(event_row["amount_in_space_currency"] for event_row in credited) == 80
-    changed = assistant.call("update_event_amount", event_id=event_id, amount=50)
-    assert {name: changed[name] for name in ("amount_before", *amounts)} == {
+    event_rows = assistant.call("list_events", **RANGE, **{**CREDITED, "fields": ["amount"]})["rows"]
+    assert sum(event_row["amount"] for event_row in event_rows) == 100
+    assert sum(event_row["amount_in_space_currency"] for event_row in event_rows) == 80
+    update = assistant.call("update_event_amount", event_id=event_id, amount=50)
+    assert {name: update[name] for name in ("amount_before", *amounts)} == {
         "amount_before": 100, "amount": 50, "currency": "USD", "amount_in_space_currency": 40,
     }  # fmt: skip

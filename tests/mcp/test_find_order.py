@@ -18,7 +18,7 @@ def found(assistant: Assistant, number: str | int) -> list[int]:
 
 def test_it_works(assistant: Assistant, stage: Stage) -> None:
     contact_id = stage.contact()
-    sold = stage.event(contact_id, order_id="8201", order_name="#1001", amount=50, currency="USD")
+    sale = stage.event(contact_id, order_id="8201", order_name="#1001", amount=50, currency="USD")
     upsell = stage.event(contact_id, order_id="8201", amount=5, is_upsell=True)
     refunds = [
         stage.event(contact_id, order_name="#1001", amount=-10),
@@ -28,7 +28,7 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
     stage.event(contact_id, order_id="82011", amount=7)
     stage.event(contact_id, order_id="82", order_name="#100", amount=7)
     for number in (8201, "8201", "#1001", "1001", " 1001 ", "#8201"):
-        assert found(assistant, number) == [sold, upsell, *refunds], number
+        assert found(assistant, number) == [sale, upsell, *refunds], number
     (event, *_) = assistant.call("find_order", number="1001")["events"]
     assert (event["amount"], event["currency"], event["order_name"]) == (50, "USD", "#1001")
     assert event["event_time"].startswith(event["event_time_utc"][:16])

@@ -122,8 +122,8 @@ class Side:
 
     def own(self, name: str) -> dict[str, Any]:
         """Return a call's arguments with an object of this Space for each argument that needs one."""
-        row, required = MATRIX[name], BY_NAME[name].required
-        names = {key: self.things[kind][0] for key, kind in row.names.items() if key in required}
+        row, required_names = MATRIX[name], BY_NAME[name].required
+        names = {key: self.things[kind][0] for key, kind in row.names.items() if key in required_names}
         return {**row.views[0], **names}
 
     def result(self, name: str, **arguments: Any) -> Any:
@@ -189,8 +189,8 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
         before = other.stored()
         assert mine.result(name, **{argument: value}) == unknown
         assert other.stored() == before
-        inside = other.result(name, **{argument: value})
-        assert inside != unknown or other.stored() != before, "means nothing in its own Space"
+        own_result = other.result(name, **{argument: value})
+        assert own_result != unknown or other.stored() != before, "means nothing in its own Space"
 
 
 def cursor_of(side: Side, name: str) -> str:
@@ -211,16 +211,18 @@ def confirm_of(side: Side, name: str) -> str:
 )
 def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name: str) -> None:
     """A tool's answer about one Space doesn't depend on twins of its rows in another Space."""
-    mine = make_side()
-    other_side = make_side(twin_of=mine)
+    own_side = make_side()
+    other_side = make_side(twin_of=own_side)
     row = MATRIX[name]
-    arguments = [{**mine.own(name), **view} for view in row.views]
-    answers = [untimed(mine.assistant.result(name, call_arguments)) for call_arguments in arguments]
+    arguments = [{**own_side.own(name), **view} for view in row.views]
+    answers = [untimed(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments]
     for table in ("events", "touchpoints", "deliveries", "rejected"):
         other_side.stage.connection.execute(
             f"DELETE FROM {table} WHERE space_id = %s", (other_side.stage.space_id,)
         )
-    assert [untimed(mine.assistant.result(name, call_arguments)) for call_arguments in arguments] == answers
+    assert [
+        untimed(own_side.assistant.result(name, call_arguments)) for call_arguments in arguments
+    ] == answers
 
 
 def untimed(result: Any) -> Any:

@@ -33,12 +33,12 @@ def test_a_journey_shows_its_latest_part(stage: Stage, api: Api, assistant: Assi
     assert len(full_journey["events"]) == MAX_ITEMS
     assert "events_left_out" not in full_journey
     latest = stage.event(contact_id, event_time=NOON.replace(month=6))
-    cut = api.get(f"/contacts/{contact_id}", params=params).json()
-    assert (len(cut["events"]), cut["events_left_out"]) == (MAX_ITEMS, 1)
-    assert cut["events"][0]["id"] == latest
-    assert cut["events"][1:] == full_journey["events"][:-1]
+    cut_journey = api.get(f"/contacts/{contact_id}", params=params).json()
+    assert (len(cut_journey["events"]), cut_journey["events_left_out"]) == (MAX_ITEMS, 1)
+    assert cut_journey["events"][0]["id"] == latest
+    assert cut_journey["events"][1:] == full_journey["events"][:-1]
     answer = assistant.call("get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0)
     assert (answer["items"], answer["left_out"]) == (
-        filled(shown_in_journeys(cut["events"][:10])),
+        filled(shown_in_journeys(cut_journey["events"][:10])),
         MAX_ITEMS - 9,
     )

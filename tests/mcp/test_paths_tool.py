@@ -13,10 +13,10 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
 
 def come(stage: Stage, *sources: str) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for days_before, source in enumerate(reversed(sources)):
-        stage.touchpoint(someone, source, occurred_at=NOON - days_before * timedelta(days=1))
-    stage.event(someone, amount=Decimal(10))
+        stage.touchpoint(contact_id, source, occurred_at=NOON - days_before * timedelta(days=1))
+    stage.event(contact_id, amount=Decimal(10))
 
 
 def test_it_works(assistant: Assistant, stage: Stage) -> None:

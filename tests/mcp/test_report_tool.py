@@ -28,12 +28,12 @@ MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 @pytest.fixture
 def journeys(stage: Stage) -> Stage:
     stage.label_event("custom_event_1", "Demo booked")
-    someone, other_id = stage.contact(country="DE"), stage.contact()
-    stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2),
+    contact_id, other_id = stage.contact(country="DE"), stage.contact()
+    stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=2),
                      campaign_id="c1", campaign_name="Spring")  # fmt: skip
-    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
-    stage.event(someone, amount=Decimal(100))
-    stage.event(someone, event_name="custom_event_1")
+    stage.touchpoint(contact_id, "email", occurred_at=NOON - timedelta(days=1))
+    stage.event(contact_id, amount=Decimal(100))
+    stage.event(contact_id, event_name="custom_event_1")
     stage.event(other_id, amount=Decimal("20.5"))
     plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 1})
     return stage
@@ -116,10 +116,10 @@ def test_totals_only(assistant: Assistant) -> None:
 
 
 def test_comparisons(assistant: Assistant, journeys: Stage) -> None:
-    someone = journeys.contact()
+    contact_id = journeys.contact()
     before = NOON - timedelta(days=31)
-    journeys.touchpoint(someone, "email", occurred_at=before)
-    journeys.event(someone, amount=40, event_time=before)
+    journeys.touchpoint(contact_id, "email", occurred_at=before)
+    journeys.event(contact_id, amount=40, event_time=before)
     answer = assistant.call("query_report", **MAY, measures=["credited_revenue"],
                             attribution_model="linear", compare="previous_period",
                             order_by="source")  # fmt: skip
@@ -234,8 +234,8 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     shop.run(pipeline.event(**who, amount="20"))
     changes = assistant.call("query_report", **arguments, changes_since=snapshot)["changes"]
     assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
-    refused = assistant.refused("query_report", **arguments, changes_since="nonsense")
-    assert "changes_since" in refused
+    refusal = assistant.refused("query_report", **arguments, changes_since="nonsense")
+    assert "changes_since" in refusal
 
 
 @pytest.mark.parametrize(

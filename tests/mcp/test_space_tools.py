@@ -128,13 +128,13 @@ def test_stretches_meet(today: date, count: int, unit: str) -> None:
     of units.
     """
     span = read_dates(f"last {count} {unit}s", today)
-    running = read_dates("today" if unit == "day" else f"this {unit}", today)
-    assert running.last == today
+    current_span = read_dates("today" if unit == "day" else f"this {unit}", today)
+    assert current_span.last == today
     if unit == "day":
         assert (span.last, span.days) == (today, count)
     else:
-        assert span.last + timedelta(days=1) == running.first
-    unit_span = running if unit == "day" else read_dates(f"last {unit}", today)
+        assert span.last + timedelta(days=1) == current_span.first
+    unit_span = current_span if unit == "day" else read_dates(f"last {unit}", today)
     assert unit_span.last == span.last
     assert unit_span.first >= span.first
     before = span.before
@@ -205,8 +205,10 @@ def test_prompts_are_these(assistant: Assistant) -> None:
     prompts = {entry["name"]: entry for entry in assistant.ask("prompts/list")["prompts"]}
     assert prompts.keys() == {"channel_review", "explain_conversion", "data_quality_check"}
     for name, description in prompts.items():
-        needed = {argument["name"]: "17" for argument in description["arguments"] if argument["required"]}
-        prompt = assistant.ask("prompts/get", {"name": name, "arguments": needed})
+        required_values = {
+            argument["name"]: "17" for argument in description["arguments"] if argument["required"]
+        }
+        prompt = assistant.ask("prompts/get", {"name": name, "arguments": required_values})
         (message,) = prompt["messages"]
         assert message["role"] == "user"
         assert "$" not in message["content"]["text"]
@@ -237,7 +239,7 @@ def test_prompts_name_tools_there_are() -> None:
     names = {tool.name for tool in TOOLS}
     for question in PROMPTS.values():
         words = set(question.text.replace(",", " ").replace(".", " ").replace(":", " ").split())
-        called = {word for word in words if word in names}
-        assert called
+        tool_names = {word for word in words if word in names}
+        assert tool_names
         stems = ("get_", "list_", "query_", "resolve_", "explain_", "find_")
-        assert {word for word in words if word.startswith(stems)} == called
+        assert {word for word in words if word.startswith(stems)} == tool_names

@@ -13,9 +13,9 @@ BEFORE = months_after(datetime.now(UTC).date(), -1)
 
 
 def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "tiktok_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
-    stage.event(someone, amount=100, event_time=f"{BEFORE:%Y-%m}-10 12:00:00+00")
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "tiktok_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
+    stage.event(contact_id, amount=100, event_time=f"{BEFORE:%Y-%m}-10 12:00:00+00")
     currency = assistant.call("get_space")["currency"]
     spent = {"date": f"{BEFORE}", "platform": "tiktok", "amount": 40, "currency": currency}
     assistant.call("put_spend", spend=[spent])

@@ -94,15 +94,15 @@ def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None
 
 def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
     """Return the same if whole units go to sources first, and from each source to its touches."""
-    of_sources: dict[str, list[Fraction]] = {}
+    parts_by_source: dict[str, list[Fraction]] = {}
     for touch, fraction in credited:
-        of_sources.setdefault(touch.source, []).append(fraction)
+        parts_by_source.setdefault(touch.source, []).append(fraction)
 
     def share(units: int) -> list[int]:
-        source_units = whole_shares(units, [sum(parts, Fraction()) for parts in of_sources.values()])
+        source_units = whole_shares(units, [sum(parts, Fraction()) for parts in parts_by_source.values()])
         touch_units = {
-            source: iter(whole_shares(of_source, [Fraction(1, len(parts))] * len(parts)))
-            for (source, parts), of_source in zip(of_sources.items(), source_units, strict=True)
+            source: iter(whole_shares(source_total, [Fraction(1, len(parts))] * len(parts)))
+            for (source, parts), source_total in zip(parts_by_source.items(), source_units, strict=True)
         }
         return [next(touch_units[touch.source]) for touch, _ in credited]
 
@@ -152,12 +152,14 @@ def credits_of(
     rows: list[Credit] = []
     for event in events:
         path = list_path(event, touches, days=days, by_company=by_company)
-        credited = weights(model, path, trained_model)
+        weighted_touches = weights(model, path, trained_model)
         if model in BY_SOURCE:
-            amounts = shares_of_sources(event.amount, credited)
+            amounts = shares_of_sources(event.amount, weighted_touches)
         else:
-            amounts = shares(event.amount, [fraction for _, fraction in credited])
-        rows += [Credit(event, touch, amount) for (touch, _), amount in zip(credited, amounts, strict=True)]
+            amounts = shares(event.amount, [fraction for _, fraction in weighted_touches])
+        rows += [
+            Credit(event, touch, amount) for (touch, _), amount in zip(weighted_touches, amounts, strict=True)
+        ]
     return sorted(
         rows,
         key=lambda row: (row.event.event_time, row.event.id, row.touch.occurred_at, row.touch.id),

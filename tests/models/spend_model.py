@@ -18,13 +18,13 @@ def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
     """Return the rows of one day, platform and currency. A campaign without an account gets the account that
     other rows have for it.
     """
-    mine = [row for row in rows if row[:3] == group]
+    group_rows = [row for row in rows if row[:3] == group]
 
     def account(row: Row) -> str:
-        accounts = [other_row[3] for other_row in mine if other_row[4] == row[4]]
+        accounts = [other_row[3] for other_row in group_rows if other_row[4] == row[4]]
         return max(accounts) if row[4] and not row[3] else row[3]
 
-    return [(*row[:3], account(row), *row[4:]) for row in mine]
+    return [(*row[:3], account(row), *row[4:]) for row in group_rows]
 
 
 def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:

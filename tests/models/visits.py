@@ -45,10 +45,10 @@ class Visit:
 def visits_of(views: list[PageView]) -> list[Visit]:
     """Return the visits of these page views."""
     visits: list[Visit] = []
-    ordered = sorted(views, key=lambda view: (view.contact, view.device, view.at, view.number))
-    for _, of_one in groupby(ordered, key=lambda view: (view.contact, view.device)):
+    ordered_views = sorted(views, key=lambda view: (view.contact, view.device, view.at, view.number))
+    for _, device_views in groupby(ordered_views, key=lambda view: (view.contact, view.device)):
         visit = Visit()
-        for view in of_one:
+        for view in device_views:
             if not visit.views or view.at - visit.views[-1].at >= HALF_HOUR:
                 visit = Visit()
                 visits.append(visit)

@@ -233,8 +233,8 @@ def test_a_report_has_the_figures_of_its_page(
         channel_ids=channels, user_id=post.user,
     )  # fmt: skip
     space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
-    ordered = days_ago(3)
-    now = (ordered.replace(day=1) + timedelta(days=32)).replace(day=2)
+    order_time = days_ago(3)
+    now = (order_time.replace(day=1) + timedelta(days=32)).replace(day=2)
     post.accounts.run(lambda c: schedule_report(c, space, new, now - timedelta(days=99)))
     runs = post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
     assert runs == 1, "what was missed is not made up for one by one"
@@ -244,7 +244,7 @@ def test_a_report_has_the_figures_of_its_page(
     (file,) = mail.iter_attachments()
     assert "1100.5" in file.get_content()
     assert ("1,130.50" if page == "/cohorts" else "1,100.50") in slack.taken[0]["text"]
-    period = "" if page == "/cohorts" else f"?period={ordered:%Y-%m}"
+    period = "" if page == "/cohorts" else f"?period={order_time:%Y-%m}"
     link = f"{BASE}/console/spaces/{post.space_id}{page}{period}|Open the report"
     assert link in slack.taken[0]["text"]
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0

@@ -33,16 +33,16 @@ def notice(text: str = "Visits stopped", **fields: Any) -> Notice:
 
 def test_it_works() -> None:
     mail = build_mail(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
-    parsed = message_from_bytes(mail.as_bytes(), policy=policy.default)
-    assert parsed["From"] == "Headwater <alerts@example.com>"
-    assert parsed["Message-ID"] == "<abc@example.com>"
-    assert parsed["List-Unsubscribe"] == f"<{BASE}/mail/t>"
-    plain, html = parsed.get_body(("plain",)), parsed.get_body(("html",))
+    message = message_from_bytes(mail.as_bytes(), policy=policy.default)
+    assert message["From"] == "Headwater <alerts@example.com>"
+    assert message["Message-ID"] == "<abc@example.com>"
+    assert message["List-Unsubscribe"] == f"<{BASE}/mail/t>"
+    plain, html = message.get_body(("plain",)), message.get_body(("html",))
     assert plain is not None
     assert html is not None
     assert "Channel          Revenue\nVisits stopped  1,200.00" in plain.get_content().replace("\r", "")
     assert f'<a href="{BASE}/console/spaces/1/alerts">See what to do</a>' in html.get_content()
-    (file,) = parsed.iter_attachments()
+    (file,) = message.iter_attachments()
     assert (file.get_filename(), file.get_content_type()) == ("report.csv", "text/csv")
 
 
@@ -50,13 +50,13 @@ def test_it_works() -> None:
 @given(ANY_TEXT)
 def test_no_text_adds_anything(text: str) -> None:
     mail = build_mail(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
-    parsed = message_from_bytes(mail.as_bytes(), policy=policy.default)
-    names = [name.lower() for name in parsed]
+    message = message_from_bytes(mail.as_bytes(), policy=policy.default)
+    names = [name.lower() for name in message]
     assert sorted(names) == sorted([
         "from", "to", "subject", "date", "message-id", "auto-submitted", "list-unsubscribe",
         "content-type", "mime-version",
     ])  # fmt: skip
-    html = parsed.get_body(("html",))
+    html = message.get_body(("html",))
     assert html is not None
     assert html.get_content().count("<a ") == 2
     body = json.loads(webhook_body(notice(text), BASE))

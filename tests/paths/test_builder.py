@@ -25,11 +25,11 @@ HOUR = timedelta(hours=1)
 
 
 def test_it_works(stage: Stage) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for hours, source in ((40 * 24, "email"), (2, "google_ads"), (1, "direct")):
-        stage.touchpoint(someone, source, occurred_at=NOON - hours * HOUR)
-    event(stage, someone, amount=Decimal("12.5"))
-    event(stage, someone, event_time=NOON - 2 * HOUR)
+        stage.touchpoint(contact_id, source, occurred_at=NOON - hours * HOUR)
+    event(stage, contact_id, amount=Decimal("12.5"))
+    event(stage, contact_id, event_time=NOON - 2 * HOUR)
     build_all(stage)
     (segment,) = segments(stage)
     paths = segment.paths
@@ -159,13 +159,13 @@ def test_a_change_during_the_building_is_not_lost(database_url: str, stage: Stag
      "DELETE FROM path_segments WHERE space_id = %s"],
 )  # fmt: skip
 def test_damaged_segments_are_made_anew(stage: Stage, damage: str) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for hours in range(3):
-        event(stage, someone, event_time=NOON - hours * HOUR)
+        event(stage, contact_id, event_time=NOON - hours * HOUR)
     build_all(stage)
     stage.connection.execute(damage.encode(), (stage.space_id,))
     assert checked(stage) == (3, 0, 1)
-    event(stage, someone)
+    event(stage, contact_id)
     build_all(stage)
     assert checked(stage) == (4, 0, 0)
 
@@ -183,10 +183,10 @@ def test_a_day_that_lost_all_that_was_derived_is_made_anew(stage: Stage) -> None
 
 
 def test_rebuilding_makes_the_same(stage: Stage) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "email")
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "email")
     for day in range(4):
-        event(stage, someone, event_time=NOON + day * 24 * HOUR)
+        event(stage, contact_id, event_time=NOON + day * 24 * HOUR)
     build_all(stage)
     before = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert len(list(rebuild_space(stage.connection, stage.space_id))) == 1
@@ -196,13 +196,13 @@ def test_rebuilding_makes_the_same(stage: Stage) -> None:
 
 
 def test_postings_are_made_with_a_segment(stage: Stage) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for hours, source in ((3, "email"), (2, "google_ads")):
-        stage.touchpoint(someone, source, occurred_at=NOON - hours * HOUR)
-    event(stage, someone)
+        stage.touchpoint(contact_id, source, occurred_at=NOON - hours * HOUR)
+    event(stage, contact_id)
     build_all(stage)
     assert posted(stage) == [["google_ads", "email"]]
-    event(stage, someone)
+    event(stage, contact_id)
     flipped = "set_byte(postings, 9, get_byte(postings, 9) # 1)"
     damage = f"UPDATE path_segments SET postings = {flipped} WHERE space_id = %s"
     stage.connection.execute(damage, (stage.space_id,))
@@ -248,9 +248,9 @@ def test_a_path_that_ends_past_the_widest_start_is_kept(stage: Stage) -> None:
         stage.touchpoint(few, "direct", occurred_at=NOON - HOUR - timedelta(seconds=number))
     for contact_id in (many, few):
         event(stage, contact_id)
-    leaving = event(stage, leaving_contact)
+    leaving_event = event(stage, leaving_contact)
     build_all(stage)
-    note_events(stage.connection, stage.space_id, [leaving])
-    stage.connection.execute("DELETE FROM events WHERE id = %s", (leaving,))
+    note_events(stage.connection, stage.space_id, [leaving_event])
+    stage.connection.execute("DELETE FROM events WHERE id = %s", (leaving_event,))
     build_all(stage)
     assert checked(stage) == (2, 0, 0)

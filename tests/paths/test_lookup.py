@@ -30,8 +30,8 @@ def test_a_table_and_halving_find_the_same(known: set[int], wanted: list[int]) -
     assert are_among(numbers(ascending), numbers(wanted)).tolist() == among.tolist()
     many = np.repeat(numbers(wanted), 300)
     assert are_among(numbers(ascending), many).tolist() == np.repeat(among, 300).tolist()
-    mapped = NumberMap(numbers(ascending), numbers(range(len(ascending))), nothing=-1)
-    assert mapped.find(numbers(wanted)).tolist() == np.where(among, places, -1).tolist()
+    number_map = NumberMap(numbers(ascending), numbers(range(len(ascending))), nothing=-1)
+    assert number_map.find(numbers(wanted)).tolist() == np.where(among, places, -1).tolist()
 
 
 @given(st.sets(st.integers(0, 300)), st.lists(st.integers(0, 255)))

@@ -28,10 +28,10 @@ def test_it_works(database_url: str, connection: psycopg.Connection) -> None:
             )
             return [await fetch_source(*pair) for pair in pairs]
 
-    first, second, elsewhere, of_another_space = asyncio.run(fetch())
+    first, second, other_connection_source, other_space_source = asyncio.run(fetch())
     assert (first.database, first.space_id) == (number, 1)
-    assert first == second == elsewhere
-    assert first._replace(space_id=2) == of_another_space
+    assert first == second == other_connection_source
+    assert first._replace(space_id=2) == other_space_source
 
 
 def test_of_another_database(database_url: str) -> None:

@@ -112,9 +112,9 @@ def test_every_model_and_window(persons: list[Person]) -> None:
         assert credit_counts == dict.fromkeys(right, 1), (model, window)
         for name in SOME_SOURCES:
             if model != "linear_paid" or name.endswith("_ads"):
-                of_source = {key[0] for key in right if key[2] == SOURCE_IDS[name]}
+                source_events = {key[0] for key in right if key[2] == SOURCE_IDS[name]}
                 counts = count_credited(paths, [SOURCE_IDS[name]], model, window)
-                assert set(paths[Column.EVENT_IDS][counts > 0].tolist()) == of_source
+                assert set(paths[Column.EVENT_IDS][counts > 0].tolist()) == source_events
 
 
 @pytest.mark.parametrize("number", range(16 + 2 * (1 + 8)))

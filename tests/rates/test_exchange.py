@@ -43,6 +43,6 @@ def test_halves_go_to_the_even_one(number: int) -> None:
 @given(st.integers(-3 * MAX_AMOUNT, 3 * MAX_AMOUNT), RATES)
 def test_sums_leave_out_what_is_too_large(amount: int, rate: Fraction) -> None:
     for from_page, largest in ((False, MAX_AMOUNT), (True, MAX_PAGE_AMOUNT)):
-        counted = rule(rate).count(amount, from_page=from_page)
+        counted_amount = rule(rate).count(amount, from_page=from_page)
         exact = convert(amount, rate, 100)
-        assert counted == exact if abs(exact) <= largest else isinstance(counted, LeftOutReason)
+        assert counted_amount == exact if abs(exact) <= largest else isinstance(counted_amount, LeftOutReason)

@@ -33,10 +33,10 @@ def _xml(day: date, end: str = "</Cube></gesmes:Envelope>") -> bytes:
 
 
 def _zip(text: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("eurofxref-hist.csv", text)
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 class Bank:
@@ -89,10 +89,10 @@ def test_it_works(bank: Bank, connection: psycopg.Connection, capsys: pytest.Cap
     }  # fmt: skip
     assert main(["rates", "fetch"]) == 0
     assert bank.fetched == [ALL, LATEST]
-    stored = connection.execute(
+    rows = connection.execute(
         "SELECT currency, per_euro FROM reference_rates WHERE date = %s ORDER BY 1", (TODAY,)
     ).fetchall()
-    assert stored == [("CHF", Decimal("0.94")), ("USD", Decimal("1.25"))]
+    assert rows == [("CHF", Decimal("0.94")), ("USD", Decimal("1.25"))]
 
 
 @pytest.mark.parametrize(

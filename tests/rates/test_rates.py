@@ -52,10 +52,10 @@ def test_what_breaks_a_rule_is_refused(api: Api, change: Any, place: str, rule: 
 
 @pytest.mark.parametrize("text", [OF_ALL_DAYS, OF_A_DAY, XML], ids=["history", "day", "xml"])
 def test_the_banks_files(text: str) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("eurofxref.csv", text)
-    for content in (text.encode(), packed.getvalue()):
+    for content in (text.encode(), buffer.getvalue()):
         rates = {(euro_rate.date, euro_rate.currency): euro_rate.per_euro for euro_rate in read_file(content)}
         assert rates[DAY, "USD"] == Decimal("1.0865")
         assert rates[DAY, "JPY"] == Decimal("161.25")
@@ -135,10 +135,10 @@ def test_rates_of_all_spaces_come_after_a_spaces_own(
     file = tmp_path / "eurofxref-hist.csv"
     file.write_text(OF_ALL_DAYS)
     assert main(["rates", "import", str(file)]) == 0
-    stored = stage.connection.execute(
+    rows = stage.connection.execute(
         "SELECT currency, per_euro FROM reference_rates WHERE date = %s ORDER BY currency", (DAY,)
     ).fetchall()
-    assert stored == [("JPY", Decimal("161.25")), ("USD", Decimal("1.0865"))]
+    assert rows == [("JPY", Decimal("161.25")), ("USD", Decimal("1.0865"))]
     rates = RateTable({DAY: {("EUR", "USD"): Fraction(2)}}, {DAY: {"USD": Fraction(1), "JPY": Fraction(100)}})
     assert rates.rate(DAY, "EUR", "USD") == 2
     assert rates.rate(DAY, "USD", "JPY") == 100

@@ -129,8 +129,8 @@ def _differing(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]
         for name in sorted({*one, *other}):
             yield from _differing(f"{path}.{name}", one.get(name, "absent"), other.get(name, "absent"))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            yield from _differing(f"{path}[{index}]", mine, theirs)
+        for index, (actual_item, expected_item) in enumerate(zip(one, other, strict=True)):
+            yield from _differing(f"{path}[{index}]", actual_item, expected_item)
     elif one != other:
         yield path, one, other
 

@@ -129,16 +129,16 @@ def causes_of_one_change(
     stages = [("trained_models", first.facts), *_stages(first, last, taken_at)]
     sums = [model_sums(first.facts, before), *(model_sums(facts, question) for _, facts in stages)]
     wrong: list[str] = []
-    hidden = _born_and_replaced(first, last)
+    may_hide_event = _born_and_replaced(first, last)
     for name in ("total", "overall", "unattributed"):
         if told[name] is not None:
             right = _by_cause(stages, [_plain(getattr(stage_sums, name)) for stage_sums in sums])
-            wrong += _wrong_causes(name, told[name]["causes"], right, hidden=hidden)
+            wrong += _wrong_causes(name, told[name]["causes"], right, hidden=may_hide_event)
     for keys in {keys for stage_sums in sums for keys in stage_sums.rows} | {*told["rows"]}:
         nothing = _plain(sums[0].nothing)
         right = _by_cause(stages, [_plain(stage_sums.rows.get(keys, nothing)) for stage_sums in sums])
         row = told["rows"].get(keys, {"causes": {}})
-        wrong += _wrong_causes(f"{keys}", row["causes"], right, hidden=hidden)
+        wrong += _wrong_causes(f"{keys}", row["causes"], right, hidden=may_hide_event)
     return wrong
 
 
@@ -147,7 +147,7 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
     old, new = first.facts, last.facts
     facts = replace(new, contacts={**old.contacts, **new.contacts})
     owner = {event.id: event.contact_id for event in new.events}
-    of_touch = {touch.id: touch.contact_id for touch in new.touchpoints}
+    touch_owner = {touch.id: touch.contact_id for touch in new.touchpoints}
     final_events = {event.id: event for event in new.events}
     touches_there = {touch.id: touch for touch in new.touchpoints}
 
@@ -156,14 +156,14 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
         return replace(row, contact_id=contact)
 
     events = [moved(event, owner) for event in old.events]
-    touches = [moved(touch, of_touch) for touch in old.touchpoints]
+    touches = [moved(touch, touch_owner) for touch in old.touchpoints]
     undone = isinstance(last.step, Change) and last.step.what == "unmerge"
     yield "unmerges" if undone else "merges", replace(facts, events=events, touchpoints=touches)
     touches = [touch for touch in touches if touch.id in touches_there]
     yield "withdrawn_touches", replace(facts, events=events, touchpoints=touches)
     touches = new.touchpoints
-    renamed = isinstance(last.step, Change) and last.step.what == "source_name"
-    cause = "classification" if renamed else "late_touches"
+    is_renaming = isinstance(last.step, Change) and last.step.what == "source_name"
+    cause = "classification" if is_renaming else "late_touches"
     yield cause, replace(facts, events=events, touchpoints=touches)
     old_ids = {event.id for event in old.events}
     takers = {last.replaced[event.id] for event in old.events if event.id in last.replaced}
@@ -176,8 +176,8 @@ def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
         if name == "replacements":
             events = [e for e in events if e.id in final_events or e.id not in last.replaced]
         yield name, replace(facts, events=events, touchpoints=touches)
-    changed = [final_events.get(event.id, event) for event in events]
-    yield "edits", replace(facts, events=changed, touchpoints=touches)
+    edited_events = [final_events.get(event.id, event) for event in events]
+    yield "edits", replace(facts, events=edited_events, touchpoints=touches)
     yield "deletions", new
 
 
@@ -217,8 +217,8 @@ def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
     for name in ("total", "overall", "unattributed"):
         if told[name] is not None:
             part_causes = [_births_together(answer[name]["causes"]) for answer in parts]
-            summed = _summed(part_causes)
-            if _births_together(told[name]["causes"]) != summed:
+            causes_sum = _summed(part_causes)
+            if _births_together(told[name]["causes"]) != causes_sum:
                 wrong.append(f"{name}: {told[name]['causes']} is not the sum of {part_causes}")
     for keys in {*told["rows"], *(keys for answer in parts for keys in answer["rows"])}:
         part_causes = [

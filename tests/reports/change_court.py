@@ -168,10 +168,10 @@ class ChangeCourt:
         survivors = self.connection.execute(
             "SELECT id, coalesce(merged_into, id) FROM contacts WHERE space_id = %s", values
         ).fetchall()
-        replaced = self.connection.execute(
+        replacement_rows = self.connection.execute(
             "SELECT id, event_id FROM duplicates WHERE space_id = %s AND event_id IS NOT NULL", values
         ).fetchall()
-        self.moments.append(Moment(latest, facts, dict(survivors), dict(replaced), step))
+        self.moments.append(Moment(latest, facts, dict(survivors), dict(replacement_rows), step))
 
     def _run(self, work: Any) -> Any:
         try:
@@ -186,8 +186,10 @@ class ChangeCourt:
         taken_at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=dice.randrange(17_000))
         places = self._places(dice)
         first, last = (self.moments[index] for index in places)
-        erased = any("erase" in described(moment.step) for moment in self.moments[places[0] : places[1] + 1])
-        if erased and not TAG_GROUPS.isdisjoint(groups_of(question)):
+        has_erasure = any(
+            "erase" in described(moment.step) for moment in self.moments[places[0] : places[1] + 1]
+        )
+        if has_erasure and not TAG_GROUPS.isdisjoint(groups_of(question)):
             return  # an erasure leaves no tag sets of touches that are gone
         before = _by_another_model(question, dice)
         answer = self._ask(world, (before, question), first, last, taken_at)
@@ -263,8 +265,8 @@ class ChangeCourt:
 
     async def _snapshot(self, world: World, query: ReportQuery, moment: Moment) -> ReportSnapshot:
         async with open_reader(self.reader, world.space_id, money=False) as reader:
-            (planned,) = await PlanLoader(reader, [query]).plans(query)
-            scope, space = planned.plan.scope, reader.space
+            (planned_query,) = await PlanLoader(reader, [query]).plans(query)
+            scope, space = planned_query.plan.scope, reader.space
             return make_snapshot(Present(moment.latest, 0), scope, space, space.currency, None)
 
 

@@ -114,9 +114,9 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     parameters |= {"group_by": [] if group == "none" else [group], "measures": ["credited_revenue"]}
     model_question = read_question(parameters)
     cohorts = model.make_cohorts(facts, model_question, today)
-    of_list = read_question({**parameters, "only": [] if by == ["unattributed"] else by})
+    list_question = read_question({**parameters, "only": [] if by == ["unattributed"] else by})
     behind = model.events_behind(
-        facts, of_list, (month, since), unattributed=by == ["unattributed"], some=bool(by)
+        facts, list_question, (month, since), unattributed=by == ["unattributed"], some=bool(by)
     )
     return {
         "groups": {

@@ -51,16 +51,16 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     question = question_of(asked)
     first, last = (day.date().replace(day=1) for day in (question.start, question.end))
     months = [months_after(first, n) for n in range(months_between(first, min(last, today)) + 1)]
-    of_sales = replace(question, start=_second(first, time()), end=_second(_last_day(today), time.max))
-    start, end = Period(of_sales.start, of_sales.end).bounds(spending.facts.zone)
+    sales_question = replace(question, start=_second(first, time()), end=_second(_last_day(today), time.max))
+    start, end = Period(sales_question.start, sales_question.end).bounds(spending.facts.zone)
     facts = in_one_currency(spending, (start.date(), (end - timedelta(seconds=1)).date()))
-    cohorts = model.make_cohorts(facts, of_sales, today)
+    cohorts = model.make_cohorts(facts, sales_question, today)
     cohorts = _until(cohorts, months)
     spent = _spent(spending, question, months, {*cohorts.groups})
-    skipped = _empty_months(cohorts.total, months, spent)
-    months, spent = months[skipped:], spent[skipped:]
+    empty_count = _empty_months(cohorts.total, months, spent)
+    months, spent = months[empty_count:], spent[empty_count:]
     rate = spending.cost_rate
-    total_spend = [sum(of_month.values(), Fraction(0)) for of_month in spent]
+    total_spend = [sum(month_spend.values(), Fraction(0)) for month_spend in spent]
     lists = _lists(question, cohorts, spent)
 
     def of(figures: model.Figures, spend: Sequence[Fraction] | None) -> list[dict[str, Any]]:
@@ -78,15 +78,15 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
         ],
         "cohorts": [
             {"key": key, **cohort}
-            for key, of_key in by_key.items()
-            for cohort in of_key
+            for key, key_cohorts in by_key.items()
+            for cohort in key_cohorts
             if cohort["new_customers"] or cohort["spend"]
         ],
         "unmatched": None if not question.group_by else [
-            {"month": f"{month:%Y-%m}", "spend": float(of_month.get(None, 0))}
-            for month, of_month in zip(months, spent, strict=True)
+            {"month": f"{month:%Y-%m}", "spend": float(month_spend.get(None, 0))}
+            for month, month_spend in zip(months, spent, strict=True)
         ],
-        "left_out_money": left_out_money(spending, facts, of_sales),
+        "left_out_money": left_out_money(spending, facts, sales_question),
         "left_out_spend": left_out_spend(spending, replace(
             question, start=_second(months[0], time()), end=_second(_last_day(months[-1]), time.max)
         )),
@@ -96,10 +96,10 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
 def _empty_months(total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]) -> int:
     """Return the number of months before the first with a customer or spend; 0 if all are empty."""
     active_months = {month for month, _ in (*total.revenue, *total.buying)}
-    filled = [
+    filled_indexes = [
         index for index, month in enumerate(months) if month in active_months or any(spent[index].values())
     ]
-    return min(filled, default=0)
+    return min(filled_indexes, default=0)
 
 
 def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
@@ -119,11 +119,13 @@ def _spent(
 ) -> list[dict[Key, Fraction]]:
     """Return the spend on each key, by month."""
     has_none = {*question.group_by} & {*WITHOUT_SPEND}
-    of_spend = replace(question, group_by=()) if has_none else question
+    spend_question = replace(question, group_by=()) if has_none else question
     by_month: list[dict[Key, Fraction]] = []
     for month in months:
-        of_month = replace(of_spend, start=_second(month, time()), end=_second(_last_day(month), time.max))
-        spent = spent_by_key(spending, of_month, listed)
+        month_question = replace(
+            spend_question, start=_second(month, time()), end=_second(_last_day(month), time.max)
+        )
+        spent = spent_by_key(spending, month_question, listed)
         by_month.append({key: figures[0] for key, figures in spent.items()})
     return by_month
 
@@ -134,12 +136,13 @@ def _lists(
     """Return the monthly spend of each key; None if spend can't be assigned to keys."""
     if not question.group_by:
         return {}
-    keys = {*cohorts.groups, *(key for of_month in spent for key in of_month if key is not None)}
+    keys = {*cohorts.groups, *(key for month_spend in spent for key in month_spend if key is not None)}
     if {*question.group_by} & {*WITHOUT_SPEND}:
         return dict.fromkeys(cohorts.groups)
     nothing = Fraction(0)
     return {
-        key: [nothing if key is None else of_month.get(key, nothing) for of_month in spent] for key in keys
+        key: [nothing if key is None else month_spend.get(key, nothing) for month_spend in spent]
+        for key in keys
     }
 
 
@@ -207,13 +210,13 @@ def lines_of(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
         if row["new_customers"] or row["spend"]:
             names = [row["key"] or "", row["name"] or ""] if has_groups else []
             money = [digits(row[name]) for name in ("spend", "cac")]
-            of_cohort = [row["month"], *names, str(row["new_customers"]), *money]
-            of_cohort += [row["payback"], digits(row["payback_month"])]
+            cohort_cells = [row["month"], *names, str(row["new_customers"]), *money]
+            cohort_cells += [row["payback"], digits(row["payback_month"])]
             contributions = row["contribution"] or [None] * len(row["revenue"])
             for since, revenue in enumerate(row["revenue"]):
                 amounts = (revenue, row["cumulative_revenue"][since], contributions[since])
                 is_over = "true" if since < row["complete_months"] else "false"
                 yield [
-                    *of_cohort, str(since), is_over, *map(digits, amounts),
+                    *cohort_cells, str(since), is_over, *map(digits, amounts),
                     str(row["customers"][since]),
                 ]  # fmt: skip

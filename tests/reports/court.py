@@ -244,14 +244,16 @@ class Court:
         """Return the faults that change no answer in any batch. They are planted in the model: a comparison
         fails either way round, and the answers of the product can be reused.
         """
-        missed = set(faults)
+        remaining_faults = set(faults)
         for batch in BATCHES:
-            if not missed:
+            if not remaining_faults:
                 break
             self.cases = []
             self.judge_batch(batch)
-            missed -= {name for name in missed if self._is_found(faults[name], self.cases)}
-        return missed
+            remaining_faults -= {
+                name for name in remaining_faults if self._is_found(faults[name], self.cases)
+            }
+        return remaining_faults
 
     def _is_found(self, plant: Plant, cases: list[Case]) -> bool:
         """Return True if a planted fault changes any answer."""

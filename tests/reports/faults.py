@@ -62,8 +62,8 @@ def _cents(patch: pytest.MonkeyPatch) -> None:
 def _sources_first(patch: pytest.MonkeyPatch) -> None:
     def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
         conversions = selection.conversions_of(facts, question, period)
-        trained = "markov" in question.models
-        worth = facts.weights(question.trained_model, question.event_names) if trained else {}
+        needs_model = "markov" in question.models
+        worth = facts.weights(question.trained_model, question.event_names) if needs_model else {}
         for conversion in conversions:
             touches = [t for t in conversion.window if selection.keeps(t, facts, question, period)]
             conversion.credits = {

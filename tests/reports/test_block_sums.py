@@ -88,10 +88,10 @@ def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
 
 def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """New customers depend on all past orders, the other figures on the period's events alone."""
-    someone = stage.contact()
-    stage.touchpoint(someone, "email")
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "email")
     for amount in (5, 7):
-        stage.event(someone, amount=amount)
+        stage.event(contact_id, amount=amount)
     forget_space(stage.connection, stage.space_id)
     build_all(stage.connection, stage.space_id)
     query_fields: dict[str, Any] = {
@@ -131,9 +131,9 @@ def test_pending_events_are_read_once_for_all(
     database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events read with their touches also serve a report that needs only the events."""
-    someone = stage.contact()
-    stage.touchpoint(someone, "email")
-    event_id = stage.event(someone, amount=5)
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "email")
+    event_id = stage.event(contact_id, amount=5)
     forget_space(stage.connection, stage.space_id)
     build_all(stage.connection, stage.space_id)
     values = {"space_id": stage.space_id, "event_ids": [event_id]}
@@ -159,9 +159,9 @@ def revenue(database_url: str, stage: Stage) -> object:
 def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A day is read once for all ranges; a day that is cut is read again."""
     monkeypatch.setattr(scan_plan, "BLOCK_SIZE", 1)
-    someone = stage.contact()
+    contact_id = stage.contact()
     for day in range(1, 10):
-        stage.event(someone, amount=day, event_time=f"2026-05-0{day} 12:00")
+        stage.event(contact_id, amount=day, event_time=f"2026-05-0{day} 12:00")
     forget_space(stage.connection, stage.space_id)
     build_all(stage.connection, stage.space_id)
     counts = count_reads(monkeypatch)
@@ -287,8 +287,8 @@ def test_only_missing_sums_are_added_up() -> None:
     assert reordered_sums.is_cached(block)
     assert list(reordered_sums.cached()) == [["C", "A"]]
     assert not reordered_sums.is_cached(unknown)
-    elsewhere = BlockSums(HERE._replace(database=2), [Letter("a")], CAPITALS)
-    assert not elsewhere.is_cached(block)
+    other_sums = BlockSums(HERE._replace(database=2), [Letter("a")], CAPITALS)
+    assert not other_sums.is_cached(block)
     assert more.complete(unknown, ["B", "C"]) == ["B", "C"]
 
 

@@ -159,17 +159,19 @@ def test_every_change_is_in_the_keys(court: Court) -> None:
     history = History("Europe/Berlin", "auto", (("11", "Aardvark"), ("12", "Zebra")), ())
     world = new_world(court.connection, court.runner, court.reader, history)
     BEGINNING(world)
-    cache, without, everything = Cache(), Cache(0), range(len(QUESTIONS))
-    before = ask(court, world.space_id, cache, everything)
-    unnoticed: list[str] = []
+    cache, without, all_indexes = Cache(), Cache(0), range(len(QUESTIONS))
+    before = ask(court, world.space_id, cache, all_indexes)
+    unnoticed_changes: list[str] = []
     for name, change in CHANGES:
         change(world)
-        places = pick_share(everything, name, 3)
+        places = pick_share(all_indexes, name, 3)
         right = ask(court, world.space_id, without, places)
         assert ask(court, world.space_id, cache, places) == right, name
         build_all(world.connection, world.space_id)
         assert ask(court, world.space_id, cache, places) == right, (name, "built")
-        unnoticed += [name] if right == [before[index] for index in places] else []
+        unnoticed_changes += [name] if right == [before[index] for index in places] else []
         for index, answer in zip(places, right, strict=True):
             before[index] = answer
-    assert len(unnoticed) <= MOST_UNNOTICED, f"these changed no answer, and prove less: {unnoticed}"
+    assert len(unnoticed_changes) <= MOST_UNNOTICED, (
+        f"these changed no answer, and prove less: {unnoticed_changes}"
+    )

@@ -26,8 +26,8 @@ def test_it_works(court: ChangeCourt) -> None:
     court.judge_many()
     tried_elsewhere = {ChangeCause.HALF_LIFE, ChangeCause.RATES, *OF_SPEND}
     assert {*court.seen} == {*ChangeCause} - tried_elsewhere, "the histories have every cause"
-    missed = {name for name, plant in FAULTS.items() if not any(map(_planted(plant), court.cases))}
-    assert missed == set()
+    missed_faults = {name for name, plant in FAULTS.items() if not any(map(_planted(plant), court.cases))}
+    assert missed_faults == set()
 
 
 def _planted(plant: Plant) -> Callable[[Case], bool]:

@@ -147,9 +147,9 @@ def count_plainly(world: World) -> dict[str | None, tuple[Decimal, ...]]:
         before = [touch for touch in touches[contact_id] if moment - timedelta(days=30) <= touch[0] <= moment]
         channel = max(before)[2] if before else None
         month = f"{moment.astimezone(zone):%m}"
-        counted = sums[month, channel]
-        counted[0] += (amount or 0) >= 0
-        counted[1] += amount or 0
+        channel_sums = sums[month, channel]
+        channel_sums[0] += (amount or 0) >= 0
+        channel_sums[1] += amount or 0
     parts: dict[str | None, tuple[Decimal, ...]] = {}
     for channel in {channel for _, channel in sums}:
         (count0, money0), (count1, money1) = sums["04", channel], sums["05", channel]

@@ -206,8 +206,8 @@ def test_the_events_behind_a_figure(api: Api) -> None:
         {"acquired_by": ["source:email"]},
         {"acquired": month(3), "acquired_by": ["unattributed", "source:email"]},
     ):
-        refused = api.get("/reports/credits", params={**behind, "acquired": None, **wrong})
-        assert (refused.status_code, [*refused.json()["errors"]]) == (422, ["acquired_by"])
+        refusal = api.get("/reports/credits", params={**behind, "acquired": None, **wrong})
+        assert (refusal.status_code, [*refusal.json()["errors"]]) == (422, ["acquired_by"])
     assert sorted(api.get("/reports/credits", params={"acquired": "2026-13"}).json()["errors"]) == [
         "acquired"
     ]

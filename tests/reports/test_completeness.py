@@ -64,9 +64,9 @@ def test_it_works(api: Api, stage: Stage) -> None:
     assert completeness["reason"] is None
     assert completeness["as_of"] == f"{yesterday + DAY} 00:00:00"
     assert report(api, completeness=0)["completeness"] is None
-    refused = api.get("/reports", params={"completeness": 1, "measures[]": "contacts"})
-    assert refused.status_code == 422
-    assert list(refused.json()["errors"]) == ["measures"]
+    refusal = api.get("/reports", params={"completeness": 1, "measures[]": "contacts"})
+    assert refusal.status_code == 422
+    assert list(refusal.json()["errors"]) == ["measures"]
 
 
 def test_what_is_imported_is_not_late(api: Api, stage: Stage) -> None:
@@ -118,13 +118,13 @@ def simulated(dice: Generator, days: int) -> Any:
     """Return a Space's revenue by day and by its age on arrival: with weekdays, growth, good and bad days,
     orders of any size, and a random lag.
     """
-    usual, of_week = dice.uniform(5, 300), dice.uniform(0.4, 1.6, 7)
+    usual, weekday_factors = dice.uniform(5, 300), dice.uniform(0.4, 1.6, 7)
     growth, unrest = dice.uniform(-0.002, 0.004), dice.uniform(0.05, 0.4)
     lag, at_once, spread = dice.uniform(0.5, 6), dice.uniform(0.2, 0.8), dice.uniform(0.2, 1)
     by_age = np.zeros((days, HORIZON + 1))
     for day in range(days):
         luck = np.exp(dice.normal(0, unrest) - unrest**2 / 2)
-        orders = dice.poisson(usual * of_week[day % 7] * np.exp(growth * day) * luck)
+        orders = dice.poisson(usual * weekday_factors[day % 7] * np.exp(growth * day) * luck)
         later = np.floor(dice.exponential(lag, orders))
         ages = np.where(dice.random(orders) < at_once, 0, later).astype(int).clip(0, HORIZON)
         np.add.at(by_age[day], ages, dice.lognormal(3, spread, orders).round(2))
@@ -132,7 +132,7 @@ def simulated(dice: Generator, days: int) -> Any:
 
 
 def test_four_days_in_five_end_up_in_their_interval() -> None:
-    dice, inside, off = np.random.default_rng(20), [], []
+    dice, hits, off = np.random.default_rng(20), [], []
     for _ in range(SPACES):
         days = int(dice.integers(90, 220))
         by_age = simulated(dice, days)
@@ -140,14 +140,14 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
         for age in range(HORIZON):
             by_age[days - 1 - age, age + 1 :] = 0
         dates = [FIRST + offset * DAY for offset in range(days)]
-        judged = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
-        for day_estimate in judged.days:
+        result = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
+        for day_estimate in result.days:
             truth = final[(day_estimate.day - FIRST).days]
-            inside.append(day_estimate.low - 1e-9 <= truth <= day_estimate.high + 1e-9)
+            hits.append(day_estimate.low - 1e-9 <= truth <= day_estimate.high + 1e-9)
             if dates[-1] - day_estimate.day == 7 * DAY:
                 off.append(abs(day_estimate.expected - truth) / max(truth, 1))
-    assert len(inside) > 8 * SPACES
-    assert 0.78 <= np.mean(inside) <= 0.82
+    assert len(hits) > 8 * SPACES
+    assert 0.78 <= np.mean(hits) <= 0.82
     assert np.mean(off) <= 0.05, "at seven days"
 
 

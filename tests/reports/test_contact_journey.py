@@ -101,8 +101,8 @@ def test_a_cursor_belongs_to_its_list(api: Api, stage: Stage) -> None:
         for _ in range(2):
             stage.event(owner)
     cursor = journey(api, contact_id, per_page=1)["next_cursor"]
-    merged = stage.contact(merged_into=contact_id)
-    (next_page,) = follow(api, journey(api, merged, per_page=1), "next_page_url")
+    merged_id = stage.contact(merged_into=contact_id)
+    (next_page,) = follow(api, journey(api, merged_id, per_page=1), "next_page_url")
     assert next_page["data"] == journey(api, contact_id, cursor=cursor)["data"]
     assert journey(api, contact_id, hide_direct_touchpoints=1, cursor=cursor)["data"]
     for number, params in ((other_id, {}), (contact_id, {"hide_direct_touchpoints": 0})):

@@ -92,8 +92,8 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResu
     list_query = as_list(replace(query, filters=replace(query.filters, only=only)))
     figures = in_words(row.figures)
     assert totals(world, dice, list_query) == expected(figures, "events", "revenue")
-    touched = replace(list_query, credit=CreditFilter.TOUCHED)
-    assert totals(world, dice, touched) == expected(figures, "touched_events", "touched_revenue")
+    touched_query = replace(list_query, credit=CreditFilter.TOUCHED)
+    assert totals(world, dice, touched_query) == expected(figures, "touched_events", "touched_revenue")
 
 
 def check_everything(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
@@ -101,24 +101,24 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
     query = replace(query, group_by=(), order_by=None)
     list_query, report = as_list(query), ask(world, query)
     total = in_words(report.total.figures)
-    credited = totals(world, dice, replace(list_query, credit=CreditFilter.CREDITED))
-    assert (credited.credited_events, credited.credited_revenue) == (
+    credited_totals = totals(world, dice, replace(list_query, credit=CreditFilter.CREDITED))
+    assert (credited_totals.credited_events, credited_totals.credited_revenue) == (
         total["credited_events"], total["credited_revenue"],
     )  # fmt: skip
     if query.of_some_touches:
-        assert credited == expected(total, "events", "revenue")
+        assert credited_totals == expected(total, "events", "revenue")
     if report.overall is not None:
-        everything = in_words(report.overall.figures)
+        overall_figures = in_words(report.overall.figures)
         all_totals = totals(world, dice, replace(list_query, credit=CreditFilter.ALL))
-        assert all_totals == expected({**total, **pick(everything)}, "events", "revenue")
+        assert all_totals == expected({**total, **pick(overall_figures)}, "events", "revenue")
     if report.unattributed is None:
         return
-    nobodys = totals(world, dice, replace(list_query, credit=CreditFilter.UNATTRIBUTED))
-    assert nobodys == of_nobody(report.unattributed.row.figures)
+    unattributed_totals = totals(world, dice, replace(list_query, credit=CreditFilter.UNATTRIBUTED))
+    assert unattributed_totals == of_nobody(report.unattributed.row.figures)
     for reason in REASONS:
         row = next(row for name, row in report.unattributed.reasons.items() if name == reason.value)
-        of_reason = totals(world, dice, replace(list_query, credit=reason))
-        assert of_reason == of_nobody(row.figures)
+        reason_totals = totals(world, dice, replace(list_query, credit=reason))
+        assert reason_totals == of_nobody(row.figures)
 
 
 def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:

@@ -112,9 +112,9 @@ def test_pages(api: Api, stage: Stage) -> None:
     assert (first["prev_cursor"], last["next_cursor"]) == (None, None)
     back = page(api, per_page=2, cursor=last["prev_cursor"])
     assert back["data"] == second["data"]
-    refused = api.get("/reports/credits", params={**RANGE, "cursor": first["next_cursor"],
+    refusal = api.get("/reports/credits", params={**RANGE, "cursor": first["next_cursor"],
                                                   "credit": "touched"})  # fmt: skip
-    assert list(refused.json()["errors"]) == ["cursor"]
+    assert list(refusal.json()["errors"]) == ["cursor"]
 
 
 def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
@@ -128,10 +128,10 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
 
 
 def test_both_ends_of_many_touches(api: Api, stage: Stage) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for index in range(60):
-        stage.touchpoint(someone, "email" if index else "sms", occurred_at=NOON - (60 - index) * DAY / 9)
-    stage.event(someone, amount=Decimal(6))
+        stage.touchpoint(contact_id, "email" if index else "sms", occurred_at=NOON - (60 - index) * DAY / 9)
+    stage.event(contact_id, amount=Decimal(6))
     (row,) = page(api, attribution_model="linear")["data"]
     assert (len(row["touches"]), row["left_out"], row["credited_revenue"]) == (50, 10, 6)
     assert row["touches"][0]["source"] == "sms"

@@ -135,10 +135,10 @@ def test_only_money_that_could_count_is_named(api: Api, space: Stage) -> None:
     answer = report(api, **day)
     assert (answer["totals"]["revenue"], answer["left_out_money"]) == (100, [])
     by_touch = {"date_basis": "touch", "measures": "credited_revenue", **day}
-    credited = report(api, attribution_window=1, end_date="2026-05-12 23:59:59", **{
+    narrow_answer = report(api, attribution_window=1, end_date="2026-05-12 23:59:59", **{
         name: by_touch[name] for name in ("date_basis", "measures", "start_date")
     })  # fmt: skip
-    assert (credited["totals"]["credited_revenue"], credited["left_out_money"]) == (100, [])
+    assert (narrow_answer["totals"]["credited_revenue"], narrow_answer["left_out_money"]) == (100, [])
     assert report(api, attribution_window=7, **by_touch)["left_out_money"][0]["events"] == 1
 
 

@@ -50,9 +50,9 @@ def test_it_works(api: Api, stage: Stage) -> None:
         (touch_id, "test") for touch_id in touches
     ]
     assert answer["path"][0]["campaign_name"] == "Spring"
-    credited = {model["model"]: model["credits"] for model in answer["models"]}
-    assert list(credited) == list(MODELS)
-    assert credited["u_shaped"] == [
+    model_credits = {model["model"]: model["credits"] for model in answer["models"]}
+    assert list(model_credits) == list(MODELS)
+    assert model_credits["u_shaped"] == [
         {"touchpoint_id": touches[0], "source": "google_ads", "amount": 4, "amount_in_space_currency": 4},
         {"touchpoint_id": touches[1], "source": "facebook_ads", "amount": 2, "amount_in_space_currency": 2},
         {"touchpoint_id": touches[2], "source": "direct", "amount": 4, "amount_in_space_currency": 4},
@@ -79,8 +79,8 @@ def test_why_there_is_no_credit(api: Api, stage: Stage) -> None:
     outside = reasons(attribution(api, event_id, attribution_window=7))
     assert set(outside.values()) == {"outside_window"}
     within = reasons(attribution(api, event_id, attribution_window=30))
-    of_paid = {"first_platform_touch", "last_platform_touch", "linear_paid"}
-    expected = {model: "not_counted" if model in of_paid else None for model in MODELS}
+    paid_models = {"first_platform_touch", "last_platform_touch", "linear_paid"}
+    expected = {model: "not_counted" if model in paid_models else None for model in MODELS}
     assert within == expected | {"markov": "not_trained"}
 
 

@@ -75,8 +75,8 @@ def test_it_works(api: Api, shop: Stage) -> None:
     assert answer["unexplained"] == {"credited_revenue": 0}
     (largest,) = answer["causes"]["late_events"]["largest"]
     assert (largest["event_id"], largest["revenue"], largest["events"]) == (late[0], 20, 1)
-    (moved,) = answer["causes"]["late_touches"]["largest"]
-    assert moved["rows"] == [
+    (largest_touch,) = answer["causes"]["late_touches"]["largest"]
+    assert largest_touch["rows"] == [
         {"source": "email", "credited_revenue": 50},
         {"source": "google_ads", "credited_revenue": -50},
     ]
@@ -100,16 +100,16 @@ def test_an_edit_and_a_deletion(api: Api, shop: Stage) -> None:
     }  # fmt: skip
     between = changes(api, first, until=second)
     assert between["overall"]["causes"] == {"edits": {"credited_revenue": -20}}
-    (deleted,) = changes(api, second)["causes"]["deletions"]["largest"]
-    assert (deleted["event_id"], deleted["is_stored"]) == (event_id, False)
+    (deletion,) = changes(api, second)["causes"]["deletions"]["largest"]
+    assert (deletion["event_id"], deletion["is_stored"]) == (event_id, False)
 
 
 def test_a_merge_and_its_undoing(api: Api, shop: Stage, database_url: str) -> None:
     shop.run(touch(tracking_id="u1", occurred_at=T0 - DAY, source="email"))
     first = read(api)
     shop.run(event(**ADA, tracking_id="u1", event_time=T0 + 90 * DAY))
-    merged = changes(api, first)
-    assert {row["source"]: row["causes"] for row in merged["rows"]} == {
+    merge_changes = changes(api, first)
+    assert {row["source"]: row["causes"] for row in merge_changes["rows"]} == {
         "email": {"merges": {"credited_revenue": 50}},
         "google_ads": {"merges": {"credited_revenue": -50}},
     }
@@ -158,8 +158,8 @@ def test_another_trained_model(api: Api, shop: Stage) -> None:
     assert answer["unexplained"] == {"credited_revenue": 0}
     delete = "DELETE FROM trained_models WHERE space_id = %s AND name = 'one'"
     shop.connection.execute(delete, (shop.space_id,))
-    status, refused = refusal(api, first, by_trained_model)
-    assert (status, refused["reason"]) == (422, "trained_model_deleted")
+    status, error = refusal(api, first, by_trained_model)
+    assert (status, error["reason"]) == (422, "trained_model_deleted")
 
 
 def test_another_half_life(api: Api, shop: Stage) -> None:

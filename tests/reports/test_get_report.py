@@ -26,11 +26,11 @@ def report(api: Api, **parameters: Any) -> dict[str, Any]:
 
 def sell(stage: Stage) -> None:
     """Store an order of 100 with two sources, a refund of 30, and an order without a touch."""
-    someone = stage.contact(name="Ada Byron")
-    stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2))
-    stage.touchpoint(someone, "ai_chat_gpt", occurred_at=NOON - timedelta(days=1))
-    stage.event(someone, amount=Decimal(100))
-    stage.event(someone, amount=Decimal(-30))
+    contact_id = stage.contact(name="Ada Byron")
+    stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=2))
+    stage.touchpoint(contact_id, "ai_chat_gpt", occurred_at=NOON - timedelta(days=1))
+    stage.event(contact_id, amount=Decimal(100))
+    stage.event(contact_id, amount=Decimal(-30))
     stage.event(stage.contact(), amount=Decimal("20.5"))
 
 
@@ -99,9 +99,9 @@ def test_csv_has_the_same_figures(api: Api, stage: Stage) -> None:
 
 
 def test_text_of_a_spreadsheet_is_harmless(api: Api, stage: Stage) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "email", campaign_name="=1+1")
-    stage.event(someone, amount=Decimal(1))
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "email", campaign_name="=1+1")
+    stage.event(contact_id, amount=Decimal(1))
     parameters = {**MAY, "measures[]": "credited_revenue", "group_by[]": "campaign"}
     response = api.get("/reports", params=parameters, accept="text/csv")
     assert response.text.splitlines()[1] == "'=1+1,'=1+1,1"

@@ -74,11 +74,11 @@ def check_credit(question: Question, report: Report) -> None:
             continue
         assert report.overall is not None
         assert total is not None
-        nobodys = report.unattributed.row.figures[column]
-        assert nobodys is not None
-        assert report.overall.figures[column] == total + nobodys
+        unattributed = report.unattributed.row.figures[column]
+        assert unattributed is not None
+        assert report.overall.figures[column] == total + unattributed
         reasons = report.unattributed.reasons.values()
-        assert nobodys == _sum(row.figures[column] for row in reasons)
+        assert unattributed == _sum(row.figures[column] for row in reasons)
     if question.by_touch_date:
         assert (report.overall, report.unattributed) == (None, None)
 

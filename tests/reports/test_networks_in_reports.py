@@ -185,9 +185,9 @@ def test_paths_fit_a_number(count: int, steps: int) -> None:
     dice = Random(count)
     sources = [*SOURCES, *(f"n{number}_ads" for number in NUMBERS[:count])]
     for _ in range(50):
-        walked = tuple(dice.choices(sources, k=dice.randint(1, names.most_steps)))
-        more = dice.randint(0, MOST_MORE) if len(walked) == names.most_steps else 0
-        path = TouchPath(walked, more)
+        path_sources = tuple(dice.choices(sources, k=dice.randint(1, names.most_steps)))
+        more = dice.randint(0, MOST_MORE) if len(path_sources) == names.most_steps else 0
+        path = TouchPath(path_sources, more)
         key = names.key(path)
         assert key is not None
         assert names.path(key) == path

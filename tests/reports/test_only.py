@@ -118,10 +118,10 @@ def test_a_key_that_nothing_has(api: Api, stage: Stage, only: str) -> None:
 
 
 def test_another_space_has_the_same_keys(api: Api, stage: Stage, connection: psycopg.Connection) -> None:
-    theirs = sell(make_stage(connection))
-    assert totals(api, f"contact:{theirs['ada']}") == [0, 0]
+    other_ids = sell(make_stage(connection))
+    assert totals(api, f"contact:{other_ids['ada']}") == [0, 0]
     sell(stage)
-    assert totals(api, f"contact:{theirs['ada']}") == [0, 0]
+    assert totals(api, f"contact:{other_ids['ada']}") == [0, 0]
     assert totals(api, "country:DE") == [107, 3]
 
 
@@ -143,5 +143,5 @@ def test_paths_take_keys_of_events(api: Api, stage: Stage) -> None:
     sell(stage)
     response = api.get("/reports/paths", params={**RANGE, "only[]": ["customer:new", "country:DE"]})
     assert response.json()["totals"]["revenue"] == 100
-    refused = api.get("/reports/paths", params={**RANGE, "only[]": "channel:paid"})
-    assert list(refused.json()["errors"]) == ["only"]
+    refusal = api.get("/reports/paths", params={**RANGE, "only[]": "channel:paid"})
+    assert list(refusal.json()["errors"]) == ["only"]

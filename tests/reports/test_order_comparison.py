@@ -159,13 +159,13 @@ def test_the_steps_of_any_list_add_up(
     revenue = sum(order.amount for order in listed) + sum(change.revenue for change in changes.values())
     assert revenue == sum(sale.amount for sale in sales)
 
-    ours = {sale.order_id: sale.amount for sale in orders if sale.order_id}
+    own_amounts = {sale.order_id: sale.amount for sale in orders if sale.order_id}
     first = {order.order_id.removeprefix("#"): order for order in reversed(listed)}
-    assert equal_count == sum(ours.get(key) == order.amount for key, order in first.items())
+    assert equal_count == sum(own_amounts.get(key) == order.amount for key, order in first.items())
     assert changes[OrderStep.REPEATED].conversions == len(first) - len(listed)
-    assert changes[OrderStep.NOT_LISTED].conversions == len(ours.keys() - first.keys())
-    missing = first.keys() - ours.keys()
+    assert changes[OrderStep.NOT_LISTED].conversions == len(own_amounts.keys() - first.keys())
+    missing = first.keys() - own_amounts.keys()
     other_day_ids = {key.removeprefix("#") for key in elsewhere}
     assert changes[OrderStep.OTHER_DAYS].conversions == -len(missing & other_day_ids)
     assert changes[OrderStep.NOT_HERE].conversions == -len(missing - other_day_ids)
-    assert len(differences) == len(listed) - equal_count + len(ours.keys() - first.keys())
+    assert len(differences) == len(listed) - equal_count + len(own_amounts.keys() - first.keys())

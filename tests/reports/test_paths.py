@@ -122,9 +122,9 @@ def test_companies_and_filters(api: Api, stage: Stage) -> None:
     stage.label_field("profile_field_1")
     way(stage, "direct", amount=5)
     way(stage, "sms", event_name="sign_up")
-    of_company = paths(api, query_mode="company", amount_min=6)
-    assert of_company["rows"] == [[["email"], 0, 1, 1, 70, 1]]
-    assert of_company["query_mode"] == "company"
+    company_paths = paths(api, query_mode="company", amount_min=6)
+    assert company_paths["rows"] == [[["email"], 0, 1, 1, 70, 1]]
+    assert company_paths["query_mode"] == "company"
     assert paths(api, amount_min=6)["rows"] == []
     assert [row[0] for row in paths(api, amount_max=5)["rows"]] == [["direct"]]
     assert [row[0] for row in paths(api, **{"event_names[]": "sign_up"})["rows"]] == [["sms"]]

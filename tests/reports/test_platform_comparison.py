@@ -168,8 +168,8 @@ def test_steps_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
         if not number % OF_A_WORLD:
             world = make_world(dice, stage, api, ("EUR",) if in_euros else ("EUR", "USD", "JPY"))
         platform, window = dice.choice(("meta", "google")), dice.choice(WINDOWS)
-        drawn = some_question(dice)
-        params = {name: drawn[name] for name in (
+        question = some_question(dice)
+        params = {name: question[name] for name in (
             "start_date", "end_date", "attribution_model", "attribution_window", "date_basis", "currency",
         )}  # fmt: skip
         params["event_names"] = ["purchase"]

@@ -32,11 +32,11 @@ def local(day: int, hour: int = 0, month: int = 5, year: int = 2026) -> datetime
 
 
 def test_it_works(database_url: str, stage: Stage) -> None:
-    someone, other_id = stage.contact(), stage.contact()
-    stage.touchpoint(someone, "google_ads", occurred_at=NOON - timedelta(days=2))
-    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(days=1))
-    stage.touchpoint(someone, "google_ads")
-    stage.event(someone, amount=Decimal(100))
+    contact_id, other_id = stage.contact(), stage.contact()
+    stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=2))
+    stage.touchpoint(contact_id, "email", occurred_at=NOON - timedelta(days=1))
+    stage.touchpoint(contact_id, "google_ads")
+    stage.event(contact_id, amount=Decimal(100))
     stage.event(other_id, amount=Decimal("20.5"))
     report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     assert by_key(report) == {
@@ -76,11 +76,11 @@ def test_without_credit_nothing_is_unattributed(database_url: str, stage: Stage)
 
 
 def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(hours=1))
-    stage.touchpoint(someone, "direct")
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "email", occurred_at=NOON - timedelta(hours=1))
+    stage.touchpoint(contact_id, "direct")
     for amount in ("-89.5", "0.001", "99999999999.9999", "99999999999999.9999", None):
-        stage.event(someone, amount=None if amount is None else Decimal(amount))
+        stage.event(contact_id, amount=None if amount is None else Decimal(amount))
     report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     revenue = Decimal("99999999910.5009")
     average = Decimal("25000000000.0002")  # the two orders within the bound, over four orders
@@ -103,12 +103,12 @@ def test_the_limit_tells_what_is_left_out(database_url: str, stage: Stage) -> No
 
 
 def test_ads_are_called_what_the_catalogue_says(database_url: str, stage: Stage) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     stage.ad("campaign", "77", "Spring")
     stage.ad("ad", "9", "Red shoes")
-    stage.touchpoint(someone, "google_ads", campaign_id="77", ad_id="9", keyword="shoes")
-    stage.touchpoint(someone, "google_ads", campaign_name="Named")
-    stage.event(someone, amount=Decimal(2))
+    stage.touchpoint(contact_id, "google_ads", campaign_id="77", ad_id="9", keyword="shoes")
+    stage.touchpoint(contact_id, "google_ads", campaign_name="Named")
+    stage.event(contact_id, amount=Decimal(2))
     for group, expected in (
         (Group.CAMPAIGN, {GroupKey("77", "Spring"), GroupKey("Named", "Named")}),
         (Group.AD, {GroupKey("9", "Red shoes"), GroupKey(None, None)}),
@@ -135,11 +135,11 @@ def test_labels_of_events_and_companies(database_url: str, stage: Stage) -> None
 
 
 def test_filters_keep_touches_after_weighting(database_url: str, stage: Stage) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "google_ads", campaign_name="Spring SALE")
-    stage.touchpoint(someone, "email")
-    stage.touchpoint(someone, "email")
-    stage.event(someone, amount=Decimal(90))
+    contact_id = stage.contact()
+    stage.touchpoint(contact_id, "google_ads", campaign_name="Spring SALE")
+    stage.touchpoint(contact_id, "email")
+    stage.touchpoint(contact_id, "email")
+    stage.event(contact_id, amount=Decimal(90))
     stage.event(stage.contact(), amount=Decimal(7))
     for filters, credit in (
         (Filters(sources=("email",)), Decimal(60)),
@@ -155,10 +155,10 @@ def test_filters_keep_touches_after_weighting(database_url: str, stage: Stage) -
 
 
 def test_the_period_before(database_url: str, stage: Stage) -> None:
-    someone = stage.contact()
+    contact_id = stage.contact()
     for day, amount in ((3, 10), (10, 30), (11, 5)):
         event_time = datetime(2026, 5, day, 12, tzinfo=UTC)
-        stage.event(someone, amount=Decimal(amount), event_time=event_time)
+        stage.event(contact_id, amount=Decimal(amount), event_time=event_time)
     report = ask(
         database_url, stage.space_id, start=local(8), end=local(15) - timedelta(seconds=1),
         measures=(Measure.REVENUE,), group_by=(Group.DAY,), compare=Comparison.PREVIOUS_PERIOD,
@@ -197,9 +197,9 @@ def test_days_of_other_lengths(
 ) -> None:
     stage = make_stage(connection, timezone=zone)
     noon = datetime(*day, 12, tzinfo=ZoneInfo(zone)).astimezone(UTC)
-    someone = stage.contact()
+    contact_id = stage.contact()
     for hour in range(-24, 25):
-        stage.event(someone, event_time=noon + timedelta(hours=hour))
+        stage.event(contact_id, event_time=noon + timedelta(hours=hour))
     start = datetime(*day) - timedelta(days=2)  # noqa: DTZ001
     report = ask(
         database_url, stage.space_id, start=start, end=start + timedelta(days=4),

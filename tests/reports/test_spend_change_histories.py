@@ -74,9 +74,9 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     for cause, old, new in (move for moves in book.moves[first:last] for move in moves):
         add(cause, new, 1, money)
         add(cause, old, -1, money)
-    stored = {row[:-1]: row[-1] for row in start.spending.ledger}
-    add("rates", stored, 1, money)
-    add("rates", stored, -1, start.spending.money)
+    start_ledger = {row[:-1]: row[-1] for row in start.spending.ledger}
+    add("rates", start_ledger, 1, money)
+    add("rates", start_ledger, -1, start.spending.money)
     yield from _wrong_causes(answer, right)
 
 

@@ -81,11 +81,11 @@ def test_it_works(api: Api) -> None:
         ("google", 15), ("meta", 10),
     ]  # fmt: skip
     assert set(answer["unexplained"].values()) == {0, None}
-    (replaced,) = answer["causes"]["spend_replacements"]["largest_rows"]
-    assert (replaced["date"], replaced["campaign_id"], replaced["amount"]) == (
+    (replacement,) = answer["causes"]["spend_replacements"]["largest_rows"]
+    assert (replacement["date"], replacement["campaign_id"], replacement["amount"]) == (
         "2025-10-07", "4711", 15,
     )  # fmt: skip
-    assert replaced["restatement"] is None  # no pull reported it
+    assert replacement["restatement"] is None  # no pull reported it
     assert answer["causes"]["spend_imports"]["rows"] == 1
 
 

@@ -61,8 +61,8 @@ def space(stage: Stage) -> Stage:
 
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
-    claimed = {"platform_conversions": 2, "platform_revenue": 150}
-    google = spent(12, "google", 25, clicks=10, impressions=1000, **claimed)
+    platform_figures = {"platform_conversions": 2, "platform_revenue": 150}
+    google = spent(12, "google", 25, clicks=10, impressions=1000, **platform_figures)
     put(api, google, spent(13, "meta", 10), spent(13, "billboard", 5))
     answer = report(api)
     names = ("platform", "spend", "clicks", "credited_revenue", "roas", "cpa", "cac")
@@ -103,18 +103,18 @@ def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model
     space.event(contact_id, amount=60, event_time="2026-05-13 12:00:00+00")
     put(api, spent(12, "google", 20), spent(12, "meta", 10), spent(12, "tiktok", 5))
     parameters = {"attribution_model": model, "attribution_window": 30}
-    shared = int(model != "last_touch")
+    shared_count = int(model != "last_touch")
     new_customers = dict(rows(report(api, **parameters), "platform", "new_customers"))
-    assert (new_customers["google"], new_customers["meta"]) == (1 + shared, 1)
+    assert (new_customers["google"], new_customers["meta"]) == (1 + shared_count, 1)
     tops = [report(api, **parameters, group_by=group) for group in ("platform", "source", "month", "none")]
     for answer in tops:
         assert (answer["with_spend"]["new_customers"], answer["with_spend"]["cac"]) == (2, 17.5)
         assert (answer["totals"]["new_customers"], answer["totals"]["cac"]) == (3, 17.5)
     assert rows(tops[2], "new_customers", "cac") == [(3, 17.5)]
-    (narrowed,) = rows(
+    (narrow_row,) = rows(
         report(api, **parameters, group_by="month", only="platform:google"), "new_customers", "cac"
     )
-    assert narrowed == (1 + shared, Decimal(20) / (1 + shared))
+    assert narrow_row == (1 + shared_count, Decimal(20) / (1 + shared_count))
 
 
 @pytest.mark.usefixtures("space")
@@ -211,8 +211,10 @@ def test_spend_on_every_platform_meets_its_credit(api: Api, space: Stage, source
     space.touchpoint(contact_id, source, occurred_at="2026-05-12 12:00:00+00")
     space.event(contact_id, amount=300, event_time="2026-05-13 12:00:00+00")
     put(api, spent(13, BILLED[source], 10))
-    earned = {"google_ads": 100, "email": 20}
-    credit = 300 + sum(earned[name] for name in earned if BILLED[name] == BILLED[source])
+    revenue_by_source = {"google_ads": 100, "email": 20}
+    credit = 300 + sum(
+        revenue_by_source[name] for name in revenue_by_source if BILLED[name] == BILLED[source]
+    )
     figures = ("spend", "credited_revenue", "roas")
     answer = report(api)
     assert (BILLED[source], 10, credit, credit / 10) in rows(answer, "platform", *figures)

@@ -50,8 +50,8 @@ def stage(connection: psycopg.Connection, space_id: int, client: httpx.Client) -
         contact = stage.contact(country=dice.choice(("DE", "FR", None)))
         for _ in range(dice.randrange(5)):
             moment = NOON - timedelta(hours=dice.randrange(24 * 60))
-            tagged = {"tag_set_id": dice.choice(tags)} if dice.random() < 0.6 else {}
-            stage.touchpoint(contact, dice.choice(SOURCES), occurred_at=moment, **tagged)
+            tag_columns = {"tag_set_id": dice.choice(tags)} if dice.random() < 0.6 else {}
+            stage.touchpoint(contact, dice.choice(SOURCES), occurred_at=moment, **tag_columns)
         for _ in range(dice.randrange(4)):
             name = dice.choice(("purchase", "purchase", "upsell_purchase", "add_to_cart"))
             stage.event(
@@ -110,9 +110,9 @@ def test_it_works(database_url: str, space_id: int) -> None:
     by_platform, by_source = ask(database_url, space_id, [question(Group.PLATFORM), question(Group.SOURCE)])
     rows = {row.key: row.figures for row in by_platform.rows}
     sources = {row.key: row.figures for row in by_source.rows}
-    earned = sources["facebook_ads"].credited_revenue + sources["instagram_ads"].credited_revenue
-    assert rows["meta"].credited_revenue == earned
-    assert rows["meta"].roas == ratio(earned, rows["meta"].spend)
+    credited_revenue = sources["facebook_ads"].credited_revenue + sources["instagram_ads"].credited_revenue
+    assert rows["meta"].credited_revenue == credited_revenue
+    assert rows["meta"].roas == ratio(credited_revenue, rows["meta"].spend)
     assert sources["facebook_ads"].roas is None
     assert sources["tiktok_ads"].roas == rows["tiktok"].roas
     assert by_source.unsplit == ("google", "meta")
@@ -141,11 +141,11 @@ def test_filters_apply_to_both_sides(database_url: str, space_id: int) -> None:
         (Group.COUNTRY, "DE", False), (Group.LANDING_PAGE, None, False),
         (Group.KEYWORD, None, False),
     ):  # fmt: skip
-        narrowed = [
+        queries = [
             replace(query, filters=replace(query.filters, only=(KeyCondition(group, key),)))
             for query in map(question, (None, Group.PLATFORM, Group.AD, Group.COUNTRY, Group.MONTH))
         ]
-        tops = [at_the_top(report) for report in ask(database_url, space_id, narrowed)]
+        tops = [at_the_top(report) for report in ask(database_url, space_id, queries)]
         assert all(top == tops[0] for top in tops), (group, tops)
         assert (tops[0]["roas"] is not None) is has_ratios, (group, tops[0])
 

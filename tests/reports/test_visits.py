@@ -226,9 +226,9 @@ def test_merging_and_splitting_contacts_changes_nothing(
     stage.run(event(trk_token="t1", email="ben@acme.com", event_time=ms("2025-09-02 10:00")))
     stage.run(event(trk_token="t2", email="ben@acme.com", event_time=ms("2025-09-02 10:00")))
     assert report(api, **parameters)["rows"] == before
-    merged = [row[0] for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
-    assert merged
-    undo(database_url, stage, *merged)
+    merged_ids = [row[0] for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
+    assert merged_ids
+    undo(database_url, stage, *merged_ids)
     assert report(api, **parameters)["rows"] == before
     assert stage.contact_of(first)
 
@@ -251,8 +251,8 @@ def test_bots_are_counted_by_the_time_they_came(world: tuple[Api, Pipeline]) -> 
         (stage.space_id, f"key {stage.space_id}"),
     ).fetchall()
     bots = AcceptedBots(site_id=site, hits=2)
-    for received in ("2025-10-06T21:59:59Z", "2025-10-06T22:00:00Z", "2025-10-07T21:59:59Z"):
-        stage.put_row("bots", f'{{"site_id":{bots.site_id},"hits":{bots.hits}}}', received)
+    for received_at in ("2025-10-06T21:59:59Z", "2025-10-06T22:00:00Z", "2025-10-07T21:59:59Z"):
+        stage.put_row("bots", f'{{"site_id":{bots.site_id},"hits":{bots.hits}}}', received_at)
     stage.process()
     days = {"start_date": "2025-10-07 00:00:00", "end_date": "2025-10-07 23:59:59"}
     answer = report(api, **days)

@@ -166,13 +166,13 @@ def test_an_order_without_the_token() -> None:
     assert fault.kind is FaultKind.ORDER_WITHOUT_TOKEN
     assert "`1001`" in fault.about
     assert faults(FINE, replace(SEEN, orders=[stray, ORDER])) == [], "another's"
-    of_another = replace(ORDER, is_of_test=False)
-    assert faults(FINE, replace(SEEN, orders=[of_another])) == []
+    other_order = replace(ORDER, is_of_test=False)
+    assert faults(FINE, replace(SEEN, orders=[other_order])) == []
 
 
 def test_a_number_that_comes_twice() -> None:
-    repeated = [RepeatedOrder("1001", 7)]
-    fault = the_fault(FINE, replace(SEEN, repeated=repeated))
+    repeated_orders = [RepeatedOrder("1001", 7)]
+    fault = the_fault(FINE, replace(SEEN, repeated=repeated_orders))
     assert fault.kind is FaultKind.ORDER_REPEATED
     assert "`1001`" in fault.about
 
@@ -199,12 +199,12 @@ def test_a_blocked_cookie() -> None:
 
 
 def test_an_address_that_is_none_of_the_site_s() -> None:
-    elsewhere = msgspec.structs.replace(FINE, final_url="https://www.shop.example/")
-    fault = the_fault(elsewhere)
+    other_origin = msgspec.structs.replace(FINE, final_url="https://www.shop.example/")
+    fault = the_fault(other_origin)
     assert fault.kind is FaultKind.ORIGIN_UNKNOWN
     assert "`https://www.shop.example`" in fault.remedy
-    refused = the_fault(FINE, None, RefusalReason.ORIGIN)
-    assert "https://other.example" in refused.about
+    origin_fault = the_fault(FINE, None, RefusalReason.ORIGIN)
+    assert "https://other.example" in origin_fault.about
 
 
 def test_what_else_can_be() -> None:

@@ -36,8 +36,8 @@ def wait_for(site: Site, reason: str, detail: str) -> None:
 
 def test_it_works(site: Site) -> None:
     assert site.report(page()).status_code == 202
-    refused = site.report(page(), headers={"origin": "https://www.shop.example"})
-    assert refused.status_code == 403
+    refusal = site.report(page(), headers={"origin": "https://www.shop.example"})
+    assert refusal.status_code == 403
     old = {**identify(email="a@shop.example"), "ago": 8 * 86_400_000}
     assert site.report(old, event(amount="much")).status_code == 422
     wait_for(site, "origin", "https://www.shop.example")
@@ -63,9 +63,9 @@ def test_the_signer_s_clock(site: Site) -> None:
     signature = sign(b"secret", str(signed_at), "a@shop.example", None)
     item = identify(email="a@shop.example", signed_at=signed_at, signature=signature)
     raw = msgspec.Raw(msgspec.json.encode(item))
-    with pytest.raises(WrongClock) as refused:
+    with pytest.raises(WrongClock) as error:
         accept_item(raw, browser(BrowserReport(token="t")), SITE, NOW)
-    assert describe_fault(raw, refused.value) == (RefusalReason.CLOCK, "identify.signature")
+    assert describe_fault(raw, error.value) == (RefusalReason.CLOCK, "identify.signature")
     # If the signature can't be checked, the refusal isn't about the clock.
     assert site.report(item).status_code == 422
     wait_for(site, "invalid", "identify.signature")

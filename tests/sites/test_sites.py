@@ -72,8 +72,8 @@ def _kept_long(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_kept_long")
 def test_a_change_of_origins_is_prompt(terminal: Terminal, site: Site) -> None:
     assert site.report(page()).status_code == 202
-    changed = terminal.json("set", str(site.id), "--origin", "https://new.example")
-    assert changed["origins"] == ["https://new.example"]
+    answer = terminal.json("set", str(site.id), "--origin", "https://new.example")
+    assert answer["origins"] == ["https://new.example"]
     wait_until(lambda: site.report(page()).status_code == 403)
     assert site.report(page(), headers={"origin": "https://new.example"}).status_code == 202
 
@@ -81,8 +81,8 @@ def test_a_change_of_origins_is_prompt(terminal: Terminal, site: Site) -> None:
 @pytest.mark.usefixtures("_kept_long")
 def test_amounts_are_refused_from_then_on(terminal: Terminal, site: Site) -> None:
     assert site.report(event(amount=1)).status_code == 202
-    changed = terminal.json("set", str(site.id), "--amounts", "refuse")
-    assert (changed["accepts_amounts"], changed["origins"]) == (False, [ORIGIN])
+    answer = terminal.json("set", str(site.id), "--amounts", "refuse")
+    assert (answer["accepts_amounts"], answer["origins"]) == (False, [ORIGIN])
     wait_until(lambda: site.report(event(amount=1)).status_code == 422)
     assert terminal.json("set", str(site.id), "--amounts", "accept")["accepts_amounts"]
     words = ("--name", "Shop", "--origin", ORIGIN, "--amounts", "refuse")

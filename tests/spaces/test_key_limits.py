@@ -75,14 +75,14 @@ def request(client: str | None, forwarded: str | None = None) -> dict[str, Any]:
 
 
 def test_it_works(server: Running, accounts: Accounts, space_id: int, make: Callable[..., Any]) -> None:
-    key, stored = make(lifetime=24 * HOUR, addresses=["127.0.0.0/8"])
-    assert stored.expires_at - stored.created_at == 24 * HOUR
+    key, stored_key = make(lifetime=24 * HOUR, addresses=["127.0.0.0/8"])
+    assert stored_key.expires_at - stored_key.created_at == 24 * HOUR
     assert status(server, key) == 404
-    new, successor, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored.id, HOUR))
+    new, successor, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, HOUR))
     assert (status(server, key), status(server, new)) == (404, 404)
     old, current = accounts.run(lambda c: list_keys(c, space_id))
     assert (old.expires_at, old.replaced_by) == (ends_at, current.id)
-    assert timedelta(0) < ends_at - stored.created_at - HOUR < timedelta(minutes=1)
+    assert timedelta(0) < ends_at - stored_key.created_at - HOUR < timedelta(minutes=1)
     assert replace(current, last_used_at=None) == successor
     assert (current.name, current.scopes, current.addresses) == (old.name, old.scopes, old.addresses)
     assert current.expires_at is not None
@@ -94,13 +94,13 @@ class TestExpiry:
         self, database_url: str, make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The key ends to the microsecond, even if the cache looked it up long before."""
-        key, stored = make(lifetime=HOUR)
-        end = stored.expires_at.timestamp()
+        key, stored_key = make(lifetime=HOUR)
+        end = stored_key.expires_at.timestamp()
         monkeypatch.setattr("headwater.spaces.credential_cache.FRESH_SECONDS", 10_000.0)
         moments = [end - 1e-6, end]
         monkeypatch.setattr(access, "time", SimpleNamespace(time=lambda: moments.pop(0)))
         (caller,) = ask(database_url, key, request("127.0.0.1"))
-        assert caller.key_id == stored.id
+        assert caller.key_id == stored_key.id
         with pytest.raises(Unauthorized, match="has expired"):
             ask(database_url, key, request("127.0.0.1"))
         moments += [end - 1e-6, end]
@@ -111,8 +111,8 @@ class TestExpiry:
     def test_an_expired_key_is_401_everywhere(
         self, server: Running, connection: psycopg.Connection, make: Callable[..., Any]
     ) -> None:
-        key, stored = make(lifetime=HOUR)
-        end_now(connection, stored)
+        key, stored_key = make(lifetime=HOUR)
+        end_now(connection, stored_key)
         with client_for(server, key) as client:
             for response in (client.get("/receipts/1"), client.post("/events/track", json=EVENT)):
                 assert response.status_code == 401
@@ -124,12 +124,12 @@ class TestExpiry:
     def test_a_refused_key_is_not_used(
         self, connection: psycopg.Connection, make: Callable[..., Any], database_url: str
     ) -> None:
-        key, stored = make(lifetime=HOUR, addresses=["10.0.0.0/8"])
+        key, stored_key = make(lifetime=HOUR, addresses=["10.0.0.0/8"])
         ask(database_url, key, request("127.0.0.1"))
-        end_now(connection, stored)
+        end_now(connection, stored_key)
         with pytest.raises(Unauthorized):
             ask(database_url, key, request("10.0.0.1"))
-        cursor = connection.execute("SELECT last_used_at FROM api_keys WHERE id = %s", (stored.id,))
+        cursor = connection.execute("SELECT last_used_at FROM api_keys WHERE id = %s", (stored_key.id,))
         assert cursor.fetchone() == (None,)
 
     @pytest.mark.parametrize("text", ["0h", "90", "-1d", "3651d", "1w", "\uff19d", "1h1d", "1.5h", "never"])
@@ -148,10 +148,12 @@ class TestRotation:
         self, server: Running, connection: psycopg.Connection, accounts: Accounts, space_id: int,
         make: Callable[..., Any],
     ) -> None:  # fmt: skip
-        key, stored = make()
-        new, _, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored.id, HOUR))
+        key, stored_key = make()
+        new, _, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, HOUR))
         assert (status(server, key), status(server, new)) == (404, 404)
-        connection.execute("UPDATE api_keys SET expires_at = %s WHERE id = %s", (ends_at - HOUR, stored.id))
+        connection.execute(
+            "UPDATE api_keys SET expires_at = %s WHERE id = %s", (ends_at - HOUR, stored_key.id)
+        )
         connection.execute("NOTIFY headwater_access")
         wait_until(lambda: status(server, key) == 401)
         assert status(server, new) == 404
@@ -159,9 +161,9 @@ class TestRotation:
     def test_without_an_overlap_it_ends_at_once(
         self, server: Running, accounts: Accounts, space_id: int, make: Callable[..., Any]
     ) -> None:
-        key, stored = make()
+        key, stored_key = make()
         assert status(server, key) == 404
-        new, successor, _ = accounts.run(lambda c: rotate_key(c, space_id, stored.id, timedelta(0)))
+        new, successor, _ = accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, timedelta(0)))
         wait_until(lambda: status(server, key) == 401)
         assert status(server, new) == 404
         assert successor.expires_at is None
@@ -169,28 +171,28 @@ class TestRotation:
     def test_an_overlap_does_not_prolong_a_key(
         self, accounts: Accounts, space_id: int, make: Callable[..., Any]
     ) -> None:
-        _, stored = make(lifetime=HOUR)
-        *_, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored.id, 5 * HOUR))
-        assert ends_at == stored.expires_at
+        _, stored_key = make(lifetime=HOUR)
+        *_, ends_at = accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, 5 * HOUR))
+        assert ends_at == stored_key.expires_at
 
     def test_what_has_ended_or_was_rotated_is_not(
         self, connection: psycopg.Connection, accounts: Accounts, space_id: int, make: Callable[..., Any]
     ) -> None:
-        _, stored = make()
-        accounts.run(lambda c: rotate_key(c, space_id, stored.id, HOUR))
+        _, stored_key = make()
+        accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, HOUR))
         with pytest.raises(Conflict, match="already replaced by the key"):
-            accounts.run(lambda c: rotate_key(c, space_id, stored.id, HOUR))
+            accounts.run(lambda c: rotate_key(c, space_id, stored_key.id, HOUR))
         for column in ("expires_at", "revoked_at"):
-            _, ended = make()
-            connection.execute(f"UPDATE api_keys SET {column} = now() WHERE id = %s", (ended.id,))
+            _, ended_key = make()
+            connection.execute(f"UPDATE api_keys SET {column} = now() WHERE id = %s", (ended_key.id,))
             with pytest.raises(Conflict, match="Create a new one"):
-                accounts.run(lambda c, ended=ended: rotate_key(c, space_id, ended.id, HOUR))
+                accounts.run(lambda c, ended=ended_key: rotate_key(c, space_id, ended.id, HOUR))
 
     def test_two_rotations_at_once_make_one_key(
         self, accounts: Accounts, space_id: int, make: Callable[..., Any]
     ) -> None:
-        _, stored = make()
-        rotations = [lambda c: rotate_key(c, space_id, stored.id, HOUR)] * 2
+        _, stored_key = make()
+        rotations = [lambda c: rotate_key(c, space_id, stored_key.id, HOUR)] * 2
         results = accounts.at_once(rotations)
         assert [type(result) for result in results].count(Conflict) == 1
         assert len(accounts.run(lambda c: list_keys(c, space_id))) == 2
@@ -198,11 +200,11 @@ class TestRotation:
     def test_of_another_space(
         self, accounts: Accounts, make_space: Callable[..., int], make: Callable[..., Any]
     ) -> None:
-        _, stored = make()
+        _, stored_key = make()
         other_space_id = make_space()
         for change in (rotate_key, restrict_key):
             with pytest.raises(NotFound, match="API key"):
-                accounts.run(lambda c, change=change: change(c, other_space_id, stored.id, []))
+                accounts.run(lambda c, change=change: change(c, other_space_id, stored_key.id, []))
 
     def test_what_is_no_overlap(self) -> None:
         assert read_overlap("0h") == timedelta(0)
@@ -251,9 +253,9 @@ class TestAddresses:
     def test_elsewhere_is_403_with_the_limits(
         self, server: Running, accounts: Accounts, space_id: int, make: Callable[..., Any]
     ) -> None:
-        key, stored = make()
+        key, stored_key = make()
         assert status(server, key) == 404
-        accounts.run(lambda c: restrict_key(c, space_id, stored.id, ["10.0.0.0/8"]))
+        accounts.run(lambda c: restrict_key(c, space_id, stored_key.id, ["10.0.0.0/8"]))
         wait_until(lambda: status(server, key) == 403)
         with client_for(server, key) as client:
             for response in (client.get("/receipts/1"), client.post("/events/track", json=EVENT)):
@@ -262,7 +264,7 @@ class TestAddresses:
                 assert "x-ratelimit-limit" in response.headers
         segment = httpx.post(f"{server.base_url}/segment/v1/track", json={"userId": "1"}, auth=(key, ""))
         assert segment.status_code == 403
-        accounts.run(lambda c: restrict_key(c, space_id, stored.id, []))
+        accounts.run(lambda c: restrict_key(c, space_id, stored_key.id, []))
         wait_until(lambda: status(server, key) == 404)
 
     def test_what_is_read(self) -> None:

@@ -95,10 +95,10 @@ def test_it_works(tmp_path: Path) -> None:
         assert opens(Embedded(data_dir).url, OLD, new_ids)
         assert serve.stop() == 0
     file.unlink()
-    refused = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
-    assert refused.returncode == 2
-    assert f"{file} is missing" in refused.stderr
-    assert "HEADWATER_SECRET_KEY" in refused.stderr
+    process = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
+    assert process.returncode == 2
+    assert f"{file} is missing" in process.stderr
+    assert "HEADWATER_SECRET_KEY" in process.stderr
 
 
 @pytest.fixture

@@ -59,9 +59,9 @@ def filled(
     accounts.run(lambda c: create_webhook(c, space_id, hook, key))
     channel = NewChannel("webhook", "Chat", "https://hooks.example/x", [], user.id)
     accounts.run(lambda c: channels.create_channel(c, space_id, channel, key))
-    running = run_application(Settings(secret_key=FORMER), database_url)
+    application = run_application(Settings(secret_key=FORMER), database_url)
     token = {"access_token": "EAAB-token"}
-    with client_for(running, make_key(space_id)) as client:
+    with client_for(application, make_key(space_id)) as client:
         for path, body in (
             ("/destinations", {"platform": "meta", "settings": {"pixel_id": "1234567890"}, "secrets": token}),
             ("/spend/connections",
@@ -72,7 +72,7 @@ def filled(
         ):  # fmt: skip
             answer = client.post(path, json=body)
             assert answer.status_code in {200, 201}, answer.text
-    running.stop()
+    application.stop()
     yield
     connection.execute("DELETE FROM sso_providers WHERE name = 'p'")
 
@@ -114,20 +114,22 @@ def test_it_works(
 ) -> None:
     former, current = derive_key(FORMER), derive_key(CURRENT)
     before = read_sealed(connection)
-    mine = {column: [pair for pair in values if can_read(former, *pair)] for column, values in before.items()}
-    assert all(mine.values()), "each column has a secret"
-    for values in mine.values():
+    own_values = {
+        column: [pair for pair in values if can_read(former, *pair)] for column, values in before.items()
+    }
+    assert all(own_values.values()), "each column has a secret"
+    for values in own_values.values():
         for pair in values:
             assert can_read(derive_key(CURRENT, FORMER), *pair)
             assert not can_read(current, *pair)
     for name, value in {**KEYS, "HEADWATER_DATABASE_URL": database_url}.items():
         monkeypatch.setenv(name, value)
-    renewed = renew(capsys)
-    assert {column: number for column, (number, _) in renewed.items()} == {
-        column: len(values) for column, values in mine.items()
+    renewal = renew(capsys)
+    assert {column: number for column, (number, _) in renewal.items()} == {
+        column: len(values) for column, values in own_values.items()
     }
     after = read_sealed(connection)
-    for column, values in mine.items():
+    for column, values in own_values.items():
         texts = {unseal(current, *pair) for pair in after[column] if can_read(current, *pair)}
         assert texts == {unseal(former, *pair) for pair in values}
     assert {number for number, _ in renew(capsys).values()} == {0}, "nothing is left"
@@ -152,12 +154,12 @@ def test_the_first_key_encrypts_and_every_key_decrypts() -> None:
     assert (combined_key[:32], combined_key[32:]) == (current, former)
     assert unseal(combined_key, seal(former, "x", b"row"), b"row") == b"x"
     assert unseal(current, seal(combined_key, "x", b"row"), b"row") == b"x"
-    for sealed, bound_to in (
+    for sealed_value, bound_to in (
         (seal(derive_key(OTHER), "x", b"row"), b"row"),
         (seal(former, "x", b"row"), b"other"),
     ):
         with pytest.raises(Unsealable):
-            unseal(combined_key, sealed, bound_to)
+            unseal(combined_key, sealed_value, bound_to)
     assert reseal(combined_key, seal(current, "x", b"row"), b"row") is None
 
 

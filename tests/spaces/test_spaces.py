@@ -50,16 +50,16 @@ def test_it_works(database_url: str) -> None:
 def test_change_leaves_the_rest(database_url: str) -> None:
     space = create(database_url, timezone="Asia/Tokyo")
     bob = create(database_url, name="Bob")
-    changed = change(
+    changed_space = change(
         database_url, space.id, subscription="inactive", phone_region="jp",
         ignored_identifiers=" b, a,, ", event_label__custom_event_1="Demo",
         field_label__profile_field_30="Since",
     )  # fmt: skip
-    assert changed.timezone == "Asia/Tokyo"
-    assert (changed.subscription, changed.phone_region) == ("inactive", "JP")
-    assert changed.ignored_identifiers == ["a", "b"]
-    assert changed.event_labels == {"custom_event_1": "Demo"}
-    assert changed.field_labels == {"profile_field_30": "Since"}
+    assert changed_space.timezone == "Asia/Tokyo"
+    assert (changed_space.subscription, changed_space.phone_region) == ("inactive", "JP")
+    assert changed_space.ignored_identifiers == ["a", "b"]
+    assert changed_space.event_labels == {"custom_event_1": "Demo"}
+    assert changed_space.field_labels == {"profile_field_30": "Since"}
     assert bob == run(database_url, lambda connection: spaces.fetch_space(connection, bob.id))
 
 
@@ -70,8 +70,8 @@ def test_empty_value_removes(database_url: str) -> None:
         "field_label__profile_field_2": "B", "limit__track": "5", "ignored_identifiers": "x",
     }  # fmt: skip
     change(database_url, space.id, **values)
-    cleared = change(database_url, space.id, **dict.fromkeys(values, ""))
-    assert cleared == space
+    cleared_space = change(database_url, space.id, **dict.fromkeys(values, ""))
+    assert cleared_space == space
     limits = run(database_url, lambda connection: spaces.fetch_limits(connection, space.id))
     assert limits == {}
 
@@ -138,7 +138,7 @@ def test_unknown_space(database_url: str) -> None:
 
 def test_key_is_stored_as_its_hash(database_url: str, connection: psycopg.Connection) -> None:
     space = create(database_url)
-    key, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
+    key, stored_key = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
     assert key.startswith("trk_sk_")
     assert len(key) == 50
     row = connection.execute(
@@ -147,25 +147,25 @@ def test_key_is_stored_as_its_hash(database_url: str, connection: psycopg.Connec
     assert row is not None
     assert row[0] == hashlib.sha256(key.encode()).digest()
     assert key not in row[1]
-    assert (stored.hint, stored.scopes) == (key[-4:], list(keys.SCOPES))
+    assert (stored_key.hint, stored_key.scopes) == (key[-4:], list(keys.SCOPES))
 
 
 def test_key_scopes(database_url: str) -> None:
     space = create(database_url)
     scopes = ["events:write", "events:read", "events:read"]
-    _, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app", scopes))
-    assert stored.scopes == ["events:read", "events:write"]
+    _, stored_key = run(database_url, lambda c: keys.create_key(c, space.id, "app", scopes))
+    assert stored_key.scopes == ["events:read", "events:write"]
     with pytest.raises(Invalid, match="events:delete"):
         run(database_url, lambda c: keys.create_key(c, space.id, "app", ["events:delete"]))
 
 
 def test_revoked_key_stays_revoked_and_listed(database_url: str) -> None:
     space, bob = create(database_url), create(database_url, name="Bob")
-    _, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
+    _, stored_key = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
     with pytest.raises(NotFound):
-        run(database_url, lambda c: keys.revoke_key(c, bob.id, stored.id))
-    first = run(database_url, lambda c: keys.revoke_key(c, space.id, stored.id))
-    second = run(database_url, lambda c: keys.revoke_key(c, space.id, stored.id))
+        run(database_url, lambda c: keys.revoke_key(c, bob.id, stored_key.id))
+    first = run(database_url, lambda c: keys.revoke_key(c, space.id, stored_key.id))
+    second = run(database_url, lambda c: keys.revoke_key(c, space.id, stored_key.id))
     assert first.revoked_at is not None
     assert first == second
     assert run(database_url, lambda c: keys.list_keys(c, space.id)) == [first]
@@ -174,11 +174,11 @@ def test_revoked_key_stays_revoked_and_listed(database_url: str) -> None:
 
 def test_api_processes_are_told(database_url: str, connection: psycopg.Connection) -> None:
     space = create(database_url)
-    _, stored = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
+    _, stored_key = run(database_url, lambda c: keys.create_key(c, space.id, "app"))
     connection.execute("LISTEN headwater_access")
     tells = [
         lambda c: keys.create_key(c, space.id, "app"),
-        lambda c: keys.revoke_key(c, space.id, stored.id),
+        lambda c: keys.revoke_key(c, space.id, stored_key.id),
         lambda c: spaces.change_space(c, space.id, SpaceChanges({"subscription": "inactive"})),
         lambda c: spaces.change_space(c, space.id, SpaceChanges(limits={"track": 3})),
     ]

@@ -150,13 +150,13 @@ def key(row: SpendRow) -> tuple[object, ...]:
 @pytest.mark.parametrize(("platform", "language"), HEADERS)
 def test_it_works(platform: str, language: str) -> None:
     for number in range(EXPORTS):
-        written = write_export(Random(f"{platform} {language} {number}"), platform, language)
+        export = write_export(Random(f"{platform} {language} {number}"), platform, language)
         for reader in (read_at_a_terminal, read_as_an_upload):
-            rows, refused = reader("spend", written.content)
-            message = (number, reader.__name__, written.content[:600], refused)
-            assert sorted(map(key, rows)) == sorted(map(key, written.rows)), message
-            assert refused == [], message
-            assert sum(row.amount for row in rows) == sum(row.amount for row in written.rows)
+            rows, refusals = reader("spend", export.content)
+            message = (number, reader.__name__, export.content[:600], refusals)
+            assert sorted(map(key, rows)) == sorted(map(key, export.rows)), message
+            assert refusals == [], message
+            assert sum(row.amount for row in rows) == sum(row.amount for row in export.rows)
 
 
 GENERIC = ("Date,Campaign,Spend", "Datum;Kampagne;Kosten", "Jour;Campagne;Dépenses")
@@ -199,20 +199,20 @@ def test_rows_of_weeks_and_months_are_refused(text: str) -> None:
 
 def test_a_row_of_several_days_after_many_of_one_is_refused() -> None:
     days = "".join(f"2026-05-13,2026-05-13,{number},5.00\n" for number in range(150))
-    rows, refused = read_at_a_terminal("spend", f"{META}{days}2026-05-01,2026-05-31,Spring,5.00\n".encode())
+    rows, refusals = read_at_a_terminal("spend", f"{META}{days}2026-05-01,2026-05-31,Spring,5.00\n".encode())
     assert len(rows) == 150
-    assert [*refused[0]] == ["date"]
-    assert "by day" in refused[0]["date"][0]
+    assert [*refusals[0]] == ["date"]
+    assert "by day" in refusals[0]["date"][0]
 
 
 def test_totals_of_an_account_without_campaigns_are_no_days() -> None:
     header = "Reporting starts,Reporting ends,Amount spent (EUR)\n"
-    rows, refused = read_at_a_terminal(
+    rows, refusals = read_at_a_terminal(
         "spend", f"{header}2026-05-01,2026-05-02,9.00\n2026-05-01,2026-05-01,5.00\n"
         "2026-05-02,2026-05-02,4.00\n".encode()
     )  # fmt: skip
     assert sum(row.amount for row in rows) == 9
-    assert len(refused) == 1
+    assert len(refusals) == 1
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_the_currency_of_a_file(header: str, amount: str, currency: str | None) 
 
 def test_an_amount_in_another_currency_than_its_row_is_refused() -> None:
     content = b"Day,Campaign,Impr.,Cost,Currency code\n2026-05-13,Spring,7,$5.00,EUR\n"
-    rows, refused = read_at_a_terminal("spend", content)
+    rows, refusals = read_at_a_terminal("spend", content)
     assert rows == []
-    assert [*refused[0]] == ["currency"]
+    assert [*refusals[0]] == ["currency"]
 
 
 def test_decimals_that_may_be_thousands_are_asked_for() -> None:

@@ -151,8 +151,8 @@ def test_other_ways_to_write_days_and_ids(importer: Importer, stage: Stage) -> N
         ("2026-05-13", "x", "0471"), ("2026-05-14", "x", "4711"),
         ("2026-05-15", "x", "120210000000000001"),
     ]  # fmt: skip
-    refused = (importer.folder / "spend.csv.refused.ndjson").read_text()
-    assert "must be written out: a spreadsheet has made 1.2021E+17 of it" in refused
+    refusal_text = (importer.folder / "spend.csv.refused.ndjson").read_text()
+    assert "must be written out: a spreadsheet has made 1.2021E+17 of it" in refusal_text
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,8 @@ def test_five_thousand_rows_and_no_more(api: Api) -> None:
     rows = [of_day(1, campaign_id=number) for number in range(5001)]
     assert put(api, *rows[:5000]).status_code == 200
     assert len(listed(api, per_page=1000)) == 1000
-    refused = put(api, *rows).json()["errors"]
-    assert refused == {"spend": ["The spend must hold 1 to 5000 rows."]}
+    errors = put(api, *rows).json()["errors"]
+    assert errors == {"spend": ["The spend must hold 1 to 5000 rows."]}
 
 
 def test_filters_and_pages(api: Api) -> None:
@@ -247,14 +247,14 @@ def test_no_order_of_reports_makes_another_ledger(
         }, datetime.now(UTC), SHIPPED_ALONE)
         for as_of, rows in reports
     ]  # fmt: skip
-    stored = ledger.after(batches)
-    assert stored == ledger.after(data.draw(st.permutations([*batches, *batches[:1]])))
+    stored_rows = ledger.after(batches)
+    assert stored_rows == ledger.after(data.draw(st.permutations([*batches, *batches[:1]])))
     newest: dict[str, tuple[Any, ...]] = {}
     for as_of, rows in reports:
         for index, (campaign_id, amount, clicks, zone) in enumerate(rows):
             value = (as_of, index, Decimal(amount), clicks or -1, zone or "")
             newest[campaign_id] = max(value, newest.get(campaign_id, value))
-    assert [(row[0], row[1], row[2] or -1, row[3] or "") for row in stored] == [
+    assert [(row[0], row[1], row[2] or -1, row[3] or "") for row in stored_rows] == [
         (campaign_id, *newest[campaign_id][2:]) for campaign_id in sorted(newest)
     ]
 

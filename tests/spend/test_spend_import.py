@@ -45,12 +45,12 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
         "rows": 2, "stored": 2, "refused": 0, "rows_done_before": 0, "dry_run": False,
         "finished_before": None, "reasons": {}, "refused_file": None,
     }  # fmt: skip
-    of_google = ("google", "1234567890", "4711", "8", "9", "EUR")
+    google_cells = ("google", "1234567890", "4711", "8", "9", "EUR")
     as_of = "2026-05-28 20:26:40+00"
     assert stored(stage) == [
-        ("2026-05-13", *of_google, Decimal("1234.56"), 10000, 31, Decimal("1.5"), Decimal("99.9"),
+        ("2026-05-13", *google_cells, Decimal("1234.56"), 10000, 31, Decimal("1.5"), Decimal("99.9"),
          "Europe/Berlin", as_of, 1),
-        ("2026-05-14", *of_google, Decimal(0), None, 0, Decimal(0), Decimal(0), "Europe/Berlin",
+        ("2026-05-14", *google_cells, Decimal(0), None, 0, Decimal(0), Decimal(0), "Europe/Berlin",
          as_of, 2),
     ]  # fmt: skip
     names = stage.connection.execute(
@@ -107,12 +107,14 @@ def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name
         rng = random.Random(seed)
         titles = [*header, "Status", "Budget"]
         rng.shuffle(titles)
-        written = {title: rng.choice((title, title.upper(), title.replace(" ", "_"))) for title in titles}
-        second_match = recognize([written[title] for title in titles])
+        written_titles = {
+            title: rng.choice((title, title.upper(), title.replace(" ", "_"))) for title in titles
+        }
+        second_match = recognize([written_titles[title] for title in titles])
         assert second_match is not None
         assert second_match.form.name == header_match.form.name == name
         assert second_match.columns == {
-            written[title]: field for title, field in header_match.columns.items()
+            written_titles[title]: field for title, field in header_match.columns.items()
         }
         assert second_match.constants == header_match.constants
 
@@ -142,8 +144,8 @@ def test_columns_can_be_named(importer: Importer, stage: Stage) -> None:
     map_options = [f"--map={mapping}" for mapping in ("tag=date", "kosten=amount", "kampagne=campaign_name")]
     options = (*map_options, "--currency", "EUR", "--platform", "Google Ads")
     assert importer.run("spend", file, *options)["stored"] == 2
-    ours = write(importer, OWN.replace("amount", "cost"))
-    importer.run("spend", ours, "--map", "cost=amount", "--layout", "google")
+    own_file = write(importer, OWN.replace("amount", "cost"))
+    importer.run("spend", own_file, "--map", "cost=amount", "--layout", "google")
     assert [(row[0], row[1], row[3]) for row in stored(stage)] == [
         ("2026-05-13", "google", "4711"), ("2026-05-13", "google", "Spring"),
         ("2026-05-14", "google", "Spring"),

@@ -33,7 +33,7 @@ def test_it_works(site: Site) -> None:
     assert answer["message"] == "3 of 3 items are queued."
     assert [result["status"] for result in answer["results"]] == ["queued"] * 3
     assert all(result["receipt_id"].isdigit() for result in answer["results"])
-    (_, hit), (_, person), (_, bought) = site.rows()
+    (_, hit), (_, person), (_, purchase) = site.rows()
     assert [kind for kind, _ in site.rows()] == ["hit", "identify", "event"]
     visitor = {"trk_token": "tok-1", "fingerprint": "f1", "ip": "127.0.0.1"}
     assert before - 2500 < hit.pop("occurred_at") < before - 500
@@ -45,9 +45,9 @@ def test_it_works(site: Site) -> None:
     assert person.pop("occurred_at") >= before - 1000
     counted_as = address_key(address_subject("127.0.0.1"))
     assert person == {**visitor, "email": "ada@example.com", "address_key": counted_as}
-    assert bought.pop("event_time") >= before - 1000
-    assert bought.pop("idempotency_key")
-    assert bought == {
+    assert purchase.pop("event_time") >= before - 1000
+    assert purchase.pop("idempotency_key")
+    assert purchase == {
         **visitor, "event_name": "purchase", "amount": "12.5", "currency": "EUR",
         "user_agent": CHROME, "cookies": {"fbp": "fb.1.2"}, "ad_user_data": True,
     }  # fmt: skip
@@ -158,9 +158,9 @@ def test_an_event_takes_from_the_request_what_a_page_could_make_up(site: Site) -
         consent={"ad_personalization": False},
     )  # fmt: skip
     site.report(item, fingerprint="f1", cookies={"fbp": "x"}, consent={"ad_user_data": True})
-    (stored,) = site.payloads("event")
-    assert stored.pop("event_time") > 1_700_000_000_000
-    assert stored == {
+    (payload,) = site.payloads("event")
+    assert payload.pop("event_time") > 1_700_000_000_000
+    assert payload == {
         "event_name": "purchase", "trk_token": "tok-1", "fingerprint": "f1", "ip": "127.0.0.1",
         "user_agent": CHROME, "url": f"{ORIGIN}/thanks", "idempotency_key": "order-1",
         "cookies": {"fbp": "mine"}, "ad_personalization": False,
@@ -184,11 +184,11 @@ def test_a_fingerprint_alone_will_do_and_nothing_will_not(site: Site) -> None:
 
 def test_without_its_database_it_is_503(site: Site) -> None:
     settings = Settings(secret_key="x" * 32)
-    running = run_application(settings, "postgresql://headwater@127.0.0.1:1/none?connect_timeout=1")
+    application = run_application(settings, "postgresql://headwater@127.0.0.1:1/none?connect_timeout=1")
     try:
-        response = replace(site, base_url=running.base_url).report(page())
+        response = replace(site, base_url=application.base_url).report(page())
     finally:
-        running.stop()
+        application.stop()
     assert response.status_code == 503
     assert response.headers["retry-after"]
 

@@ -32,21 +32,21 @@ def test_it_works(site: Site) -> None:
     bad = [page(url="x")] * MAX_ITEMS
     answers = [report(site, "127.0.0.2", bad) for _ in range(7)]
     assert {answer.status_code for answer in answers} == {422, 429}
-    refused = next(answer for answer in answers if answer.status_code == 429)
-    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    refusal = next(answer for answer in answers if answer.status_code == 429)
+    assert 1 <= int(refusal.headers["retry-after"]) <= 60
     other_answer = report(site, "127.0.0.3", [page()])
     assert other_answer.status_code == 202
     assert other_answer.headers["x-ratelimit-remaining"] == "999", "what was refused is not charged"
 
 
 def test_a_share_is_a_tenth() -> None:
-    counted = Shares()
-    counted.take(1, "a", 100, 1000, 0.0)
+    sender_shares = Shares()
+    sender_shares.take(1, "a", 100, 1000, 0.0)
     with pytest.raises(RateLimited):
-        counted.take(1, "a", 1, 1000, 59.0)
-    counted.take(1, "b", 100, 1000, 59.0)
-    counted.take(2, "a", 100, 1000, 59.0)
-    counted.take(1, "a", 100, 1000, 60.0)
+        sender_shares.take(1, "a", 1, 1000, 59.0)
+    sender_shares.take(1, "b", 100, 1000, 59.0)
+    sender_shares.take(2, "a", 100, 1000, 59.0)
+    sender_shares.take(1, "a", 100, 1000, 60.0)
 
 
 def test_a_whole_report_always_fits() -> None:
@@ -55,9 +55,9 @@ def test_a_whole_report_always_fits() -> None:
 
 def test_many_senders_cost_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "MOST_SENDERS", 2)
-    counted = Shares()
+    sender_shares = Shares()
     for sender in "ab":
-        counted.take(1, sender, 1, 1000, 0.0)
-    counted.take(1, "c", 100, 1000, 0.0)
+        sender_shares.take(1, sender, 1, 1000, 0.0)
+    sender_shares.take(1, "c", 100, 1000, 0.0)
     with pytest.raises(RateLimited):
-        counted.take(1, "d", 1, 1000, 0.0)
+        sender_shares.take(1, "d", 1, 1000, 0.0)

@@ -20,9 +20,9 @@ MOST_BYTES = 5632
 def renamed(database_url: str) -> Iterator[Running]:
     """A Headwater whose tracker uses other paths."""
     settings = Settings(tracker_script="/assets/app.js", tracker_endpoint="/collect")
-    running = run_application(settings, database_url)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url)
+    yield application
+    application.stop()
 
 
 def get(server: Running, path: str = "/t.js", **headers: str) -> httpx.Response:
@@ -43,11 +43,11 @@ def test_it_works(server: Running) -> None:
 
 def test_it_is_small(server: Running) -> None:
     with httpx.stream("GET", f"{server.base_url}/t.js", headers={"Accept-Encoding": "gzip"}) as response:
-        packed = b"".join(response.iter_raw())
+        packed_script = b"".join(response.iter_raw())
     assert response.headers["content-encoding"] == "gzip"
-    assert len(packed) == int(response.headers["content-length"])
-    assert len(packed) < MOST_BYTES
-    assert gzip.decompress(packed) == get(server, accept_encoding="identity").content
+    assert len(packed_script) == int(response.headers["content-length"])
+    assert len(packed_script) < MOST_BYTES
+    assert gzip.decompress(packed_script) == get(server, accept_encoding="identity").content
 
 
 def test_its_comments_stay_at_home(server: Running) -> None:

@@ -50,14 +50,14 @@ def _conversion(without: int | None) -> float:
     """Return the probability of converting, by following the chain step by step."""
     converted, masses = 0.0, {0: 1.0}
     for _ in range(400):
-        moved: dict[int, float] = defaultdict(float)
+        next_masses: dict[int, float] = defaultdict(float)
         for state, mass in masses.items():
             for following, chance in CHAIN[state].items():
                 if following == CONVERTED:
                     converted += mass * chance
                 elif isinstance(following, int) and following != without:
-                    moved[following] += mass * chance
-        masses = moved
+                    next_masses[following] += mass * chance
+        masses = next_masses
     return converted
 
 
@@ -66,13 +66,13 @@ def shapley_truth() -> dict[int, float]:
     weights: dict[int, float] = defaultdict(float)
     masses: dict[tuple[int, frozenset[int]], float] = {(0, frozenset()): 1.0}
     for _ in range(400):
-        moved: dict[tuple[int, frozenset[int]], float] = defaultdict(float)
+        next_masses: dict[tuple[int, frozenset[int]], float] = defaultdict(float)
         for (state, met), mass in masses.items():
             for following, chance in CHAIN[state].items():
                 if following == CONVERTED:
                     for source in met:
                         weights[source] += mass * chance / len(met)
                 elif isinstance(following, int):
-                    moved[following, met | {following}] += mass * chance
-        masses = moved
+                    next_masses[following, met | {following}] += mass * chance
+        masses = next_masses
     return {source: weights[source] / sum(weights.values()) for source in SOURCES}

@@ -113,11 +113,11 @@ def test_intervals_hold_what_is_planted() -> None:
     hits = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
     for run in range(RUNS):
         estimates = estimate(gather_journeys(drawn(Random(run), 2000)), run, NAME_OF)
-        for model, of_model in estimates.items():
-            for interval in of_model:
-                planted = truth[model][SOURCE_IDS[interval.source]]
-                hits[model][SOURCE_IDS[interval.source]] += interval.low <= planted <= interval.high
-                assert abs(interval.weight - planted) < 0.1
+        for model, intervals in estimates.items():
+            for interval in intervals:
+                true_weight = truth[model][SOURCE_IDS[interval.source]]
+                hits[model][SOURCE_IDS[interval.source]] += interval.low <= true_weight <= interval.high
+                assert abs(interval.weight - true_weight) < 0.1
     shares = [count / RUNS for weights in hits.values() for count in weights.values()]
     if RUNS >= 1000:
         assert all(0.93 <= share <= 0.97 for share in shares), hits
@@ -136,8 +136,8 @@ def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]
     for journey in journeys:
         steps = ["start", *journey.source_ids, "conversion" if journey.converted else "null"]
         for step, following in pairwise(steps):
-            of_step = counts.setdefault(step, {})
-            of_step[following] = of_step.get(following, 0) + 1
+            next_counts = counts.setdefault(step, {})
+            next_counts[following] = next_counts.get(following, 0) + 1
     return {
         step: {next_step: Fraction(count, sum(following.values())) for next_step, count in following.items()}
         for step, following in counts.items()
@@ -151,10 +151,10 @@ def conversion_of(chain: dict[object, dict[object, Fraction]], without: int | No
     remaining_chain = {step: dict(following) for step, following in chain.items() if step != without}
     for step in [state for state in remaining_chain if state != "start"]:
         through = remaining_chain.pop(step)
-        staying = through.pop(step, Fraction())
+        stay_chance = through.pop(step, Fraction())
         for following in remaining_chain.values():
-            entering = following.pop(step, Fraction())
+            enter_chance = following.pop(step, Fraction())
             for target, chance in through.items():
-                more = entering * chance / (1 - staying)
+                more = enter_chance * chance / (1 - stay_chance)
                 following[target] = following.get(target, Fraction()) + more
     return remaining_chain["start"].get("conversion", Fraction())

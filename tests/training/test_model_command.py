@@ -127,8 +127,8 @@ def test_another_space_has_its_own(cli: Cli, stage: Stage, connection: psycopg.C
     other_stage = make_stage(connection)
     cli("train", "--name", "May", *MAY)
     assert main(["model", "show", "--space", str(other_stage.space_id), "--name", "May"]) == 2
-    of_models = connection.execute(
+    sums = connection.execute(
         "SELECT sum(w.weight) FROM trained_weights w WHERE w.space_id = %s GROUP BY w.model",
         (stage.space_id,),
     ).fetchall()
-    assert of_models == [(Decimal(1),), (Decimal(1),)]
+    assert sums == [(Decimal(1),), (Decimal(1),)]

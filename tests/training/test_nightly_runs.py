@@ -133,10 +133,10 @@ def test_orders_without_a_visit_and_older_ones_do_not_count(planted: AutomaticSp
     stage.touchpoint(late, "email", occurred_at=STARTED - timedelta(days=40))
     stage.event(late, event_time=STARTED)
     assert planted.run(FIRST_NIGHT) == []
-    counted = planted.ask(
+    count = planted.ask(
         lambda connection, space: count_conversions(connection, space, "purchase", FIRST_NIGHT)
     )
-    assert counted == FEWEST_CONVERSIONS - 1
+    assert count == FEWEST_CONVERSIONS - 1
 
 
 def test_it_trains_again_after_30_days(trained: AutomaticSpace) -> None:
@@ -164,8 +164,8 @@ def test_a_model_chosen_by_hand_stays_current(trained: AutomaticSpace) -> None:
 
 
 def test_a_removed_model_is_replaced(trained: AutomaticSpace) -> None:
-    removed = trained.models()[0].id
-    trained.ask(lambda connection, space: remove_trained_model(connection, space.id, removed))
+    model_id = trained.models()[0].id
+    trained.ask(lambda connection, space: remove_trained_model(connection, space.id, model_id))
     assert trained.training().trained_at is None
     assert trained.run(SECOND_RUN) == ["purchase 2026-04-09"]
     assert trained.current() == "purchase 2026-04-09"

@@ -66,7 +66,7 @@ def by_source(answer: dict[str, Any]) -> dict[str, float]:
 def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
     """Every answer has the same credit, and cites the trained model."""
     trained_model_id = trained(stage)
-    cited = {
+    citation = {
         "id": trained_model_id, "name": "May", "event_name": "purchase", "start_at": "2026-04-01T00:00:00Z",
         "end_at": "2026-05-01T00:00:00Z", "attribution_window": 30, "conversions": 300,
         "digest": "planted",
@@ -79,14 +79,14 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
     assert by_source(answer) == EXPECTED
     assert answer["unattributed"]["credited_revenue"] == 7
     assert answer["unattributed"]["reasons"]["not_counted"]["credited_revenue"] == 7
-    explained = api.get(f"/events/{event_id}/attribution").json()
-    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
-    assert [credit["amount"] for credit in of_model["credits"]] == [33.34, 33.33, 33.33]
+    explanation = api.get(f"/events/{event_id}/attribution").json()
+    (markov_result,) = (result for result in explanation["models"] if result["model"] == "markov")
+    assert [credit["amount"] for credit in markov_result["credits"]] == [33.34, 33.33, 33.33]
     behind = api.get("/reports/credits", params={**RANGE, "attribution_model": "markov"}).json()
     spent = api.get("/reports/spend", params={**RANGE, "attribution_model": "markov"}).json()
     assert behind["totals"]["credited_revenue"] == spent["totals"]["credited_revenue"] == 100
-    for reply in (event_list, answer, explained, behind, spent):
-        assert reply["trained_model"] == cited
+    for reply in (event_list, answer, explanation, behind, spent):
+        assert reply["trained_model"] == citation
 
 
 def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
@@ -111,9 +111,9 @@ def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: 
         api, **{"attribution_model": None, "attribution_models[]": ["markov", "linear"]}, trained_model="May"
     )
     assert {row[0]: row[1] for row in several["rows"] if row[1]} == EXPECTED
-    explained = api.get(f"/events/{event_id}/attribution", params={"trained_model": "June"}).json()
-    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
-    assert {credit["source"] for credit in of_model["credits"]} == {"email", "sms"}
+    explanation = api.get(f"/events/{event_id}/attribution", params={"trained_model": "June"}).json()
+    (markov_result,) = (result for result in explanation["models"] if result["model"] == "markov")
+    assert {credit["source"] for credit in markov_result["credits"]} == {"email", "sms"}
 
 
 def test_the_current_model_belongs_to_the_events(api: Api, stage: Stage, event_id: int) -> None:
@@ -146,9 +146,9 @@ def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
 
 
 def test_an_event_without_a_trained_model(api: Api, event_id: int) -> None:
-    explained = api.get(f"/events/{event_id}/attribution").json()
-    (of_model,) = (result for result in explained["models"] if result["model"] == "markov")
-    assert (of_model["unattributed_reason"], of_model["credits"]) == ("not_trained", [])
+    explanation = api.get(f"/events/{event_id}/attribution").json()
+    (markov_result,) = (result for result in explanation["models"] if result["model"] == "markov")
+    assert (markov_result["unattributed_reason"], markov_result["credits"]) == ("not_trained", [])
     response = api.get(f"/events/{event_id}/attribution", params={"trained_model": "May"})
     assert response.json()["errors"] == {"trained_model": ["There is no trained model of this name."]}
 
