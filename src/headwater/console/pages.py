@@ -78,12 +78,13 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     auto_reload=False,  # an upgrade replaces the files under a running process
 )
-_TEMPLATES.filters |= {
+_DATE_FORMATS = {
     "day": format_day,
     "short_day": format_short_day,
     "weekday": format_weekday,
     "month": format_month,
 }
+_TEMPLATES.filters.update(_DATE_FORMATS)  # type: ignore[reportUnknownMemberType] # jinja2 has no type for it
 
 
 def add_templates(package: str) -> None:
