@@ -43,7 +43,7 @@ class GoogleLedger:
     def __call__(self, request: Received) -> Step:
         if request.method == "GET":
             number = int(parse_qs(urlsplit(request.target).query)["requestId"][0][1:])
-            refused = [place for place, event in enumerate(self.requests[number]) if event.get("refused")]
+            refused = [index for index, event in enumerate(self.requests[number]) if event.get("refused")]
             errors = [{"reason": "PROCESSING_ERROR_REASON_INVALID_EVENT",
                        "recordCount": str(len(refused)), "recordIndices": refused}]  # fmt: skip
             status = {"destination": {"productDestinationId": "111"},

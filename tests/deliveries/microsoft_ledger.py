@@ -42,8 +42,8 @@ class MicrosoftLedger(GoogleLedger):
         content = request.json()
         conversions = content.get("OfflineConversions", [])
         errors = [
-            {"Index": place, "Code": 5600, "ErrorCode": "Invalid"}
-            for place, conversion in enumerate(conversions)
+            {"Index": index, "Code": 5600, "ErrorCode": "Invalid"}
+            for index, conversion in enumerate(conversions)
             if not self._record(conversion)
         ]
         for adjustment in content.get("OfflineConversionAdjustments", []):
@@ -51,22 +51,22 @@ class MicrosoftLedger(GoogleLedger):
         return Silence() if reaction == "silent" else Answer(body={"PartialErrors": errors})
 
     def _record(self, conversion: dict[str, Any]) -> bool:
-        name, found = self._read_key(conversion)
+        name, key = self._read_key(conversion)
         if self.refuse({"transactionId": name}):
             self.refused.add(name)
             return False
-        known = self.counted.setdefault(name, {})
-        if found in known:
+        values = self.counted.setdefault(name, {})
+        if key in values:
             self.repeated += 1
-        elif known:
+        elif values:
             self.faults.append(f"{name}: doubled")
-        known.setdefault(found, Decimal(str(conversion["ConversionValue"])))
+        values.setdefault(key, Decimal(str(conversion["ConversionValue"])))
         self._add_up(name)
         return True
 
     def _adjust(self, adjustment: dict[str, Any]) -> None:
-        (name, found), moment = self._read_key(adjustment), adjustment["AdjustmentTime"]
-        if found not in self.counted.get(name, {}):
+        (name, key), moment = self._read_key(adjustment), adjustment["AdjustmentTime"]
+        if key not in self.counted.get(name, {}):
             self.faults.append(f"{name}: corrected before it was accepted, or another conversion is meant")
             return
         if moment < self.last.get(name, ""):
@@ -74,7 +74,7 @@ class MicrosoftLedger(GoogleLedger):
         self.last[name] = moment
         self.corrected[name] += 1
         is_gone = adjustment["AdjustmentType"] == "Retract"
-        self.counted[name][found] = Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
+        self.counted[name][key] = Decimal(0) if is_gone else Decimal(str(adjustment["AdjustmentValue"]))
         self._add_up(name)
 
     def _read_key(self, content: dict[str, Any]) -> tuple[str, Key]:

@@ -94,9 +94,9 @@ class SmallPlatform(Platform):
         error = body.get("error", f"status {answer.status}")
         if "bad" in body:
             return PartlyAccepted(
-                {int(place): error for place in body["bad"]},
+                {int(index): error for index in body["bad"]},
                 body.get("taken", False),
-                {int(place): error for place in body.get("again", [])},
+                {int(index): error for index in body.get("again", [])},
             )
         if body.get("some_bad"):
             return Bisect(error)
@@ -151,8 +151,8 @@ class Sending:
 
     def destination(self, **columns: Any) -> int:
         """Store a destination with its secrets."""
-        given = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
-        number = self.rows._insert("destinations", given)
+        values = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
+        number = self.rows._insert("destinations", values)
         secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
         sealed = seal_secrets(self.key, self.space_id, number, secrets)
         self.connection.execute(
@@ -292,4 +292,4 @@ class Opened:
 
 def ids_sent(bodies: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the event ids of each call."""
-    return [[part["id"] for part in body["data"]] for body in bodies]
+    return [[item["id"] for item in body["data"]] for body in bodies]

@@ -25,7 +25,7 @@ def loaded(sending: Sending, *deliveries: int) -> list[PendingDelivery]:
         async with await psycopg.AsyncConnection.connect(sending.database_url) as connection:
             return await load_waiting(connection, sending.space_id, destination, deliveries)
 
-    (destination,) = {sending.of(each, "destination_id") for each in deliveries}
+    (destination,) = {sending.of(delivery, "destination_id") for delivery in deliveries}
     return asyncio.run(run())
 
 
@@ -47,13 +47,13 @@ def test_it_works(sending: Sending) -> None:
     )  # fmt: skip
     for value in ("early", "late"):
         sending.rows.identifier(contact, "tracking_id", value)
-    at = sending.moment(-3600).replace(microsecond=7000)
+    event_time = sending.moment(-3600).replace(microsecond=7000)
     touch = sending.rows.touchpoint(
-        contact, "facebook_ads", occurred_at=at - timedelta(days=1), url=URL,
+        contact, "facebook_ads", occurred_at=event_time - timedelta(days=1), url=URL,
         cookies='{"fbp": "fb.1.2.3"}',
     )  # fmt: skip
     event = sending.rows.event(
-        contact, event_name="custom_event_3", event_time=at, amount="12.5", order_id="o1",
+        contact, event_name="custom_event_3", event_time=event_time, amount="12.5", order_id="o1",
         event_url="https://shop.example/thanks?gclid=EAIa", ip="192.0.2.7", user_agent="UA",
         cookies='{"fbc": "fb.1.2.x"}', ad_personalization=False,
     )  # fmt: skip
@@ -64,7 +64,7 @@ def test_it_works(sending: Sending) -> None:
         id=delivery, attempts=2, queued_at=pytest.approx(queued_at),
         conversion=Conversion(
             event_id=event, dedup_id="key", event_name="custom_event_3",
-            configured_name="Demo booked", event_time=int(at.timestamp() * 1000 + 0.5),
+            configured_name="Demo booked", event_time=int(event_time.timestamp() * 1000 + 0.5),
             person=ConvertedPerson(
                 email="anna@example.com", phone="+4930901820", first_name="Anna",
                 last_name="van der Berg", external_id="late", city="Berlin", state="BE",
@@ -76,7 +76,7 @@ def test_it_works(sending: Sending) -> None:
             url_click_ids={"gclid": "EAIa"},
             click=Click(
                 touchpoint_id=touch,
-                occurred_at=int((at - timedelta(days=1)).timestamp() * 1000 + 0.5),
+                occurred_at=int((event_time - timedelta(days=1)).timestamp() * 1000 + 0.5),
                 source="facebook_ads", ids={"fbclid": "IwAR0_a-B+c"},
                 cookies={"fbp": "fb.1.2.3"},
             ),
@@ -130,12 +130,12 @@ def test_the_last_paid_touch_of_thirty_days(
     sending: Sending, touches: list[tuple[str, float]], credited: int | None
 ) -> None:
     contact = sending.rows.contact()
-    at = sending.moment(-3600)
+    event_time = sending.moment(-3600)
     numbers = [
-        sending.rows.touchpoint(contact, source, occurred_at=at - timedelta(days=days))
+        sending.rows.touchpoint(contact, source, occurred_at=event_time - timedelta(days=days))
         for source, days in touches
     ]
-    click = conversion_of(sending, sending.rows.event(contact, event_time=at)).click
+    click = conversion_of(sending, sending.rows.event(contact, event_time=event_time)).click
     if credited is None:
         assert click is None
     else:
@@ -144,18 +144,18 @@ def test_the_last_paid_touch_of_thirty_days(
 
 
 def test_every_paid_source_can_be_credited(sending: Sending) -> None:
-    at = sending.moment(-3600)
+    event_time = sending.moment(-3600)
     events: dict[int, str] = {}
     for source in SOURCES:
         contact = sending.rows.contact()
-        sending.rows.touchpoint(contact, source, occurred_at=at)
-        events[sending.rows.event(contact, event_time=at)] = source
+        sending.rows.touchpoint(contact, source, occurred_at=event_time)
+        events[sending.rows.event(contact, event_time=event_time)] = source
     destination = sending.destination()
     waiting = loaded(sending, *(sending.delivery(destination, event) for event in events))
-    for each in waiting:
-        assert each.conversion is not None
-        source = events[each.conversion.event_id]
-        click = each.conversion.click
+    for delivery in waiting:
+        assert delivery.conversion is not None
+        source = events[delivery.conversion.event_id]
+        click = delivery.conversion.click
         is_paid = source.endswith("_ads") or source == "paid_other"
         assert (click.source if click else None) == (source if is_paid else None)
 

@@ -36,8 +36,8 @@ def test_it_works(shop: Shop, google: GoogleLedger) -> None:
     assert (google.amounts, google.faults) == ({key(order): 0}, [])
     assert [len(events) for events in google.requests] == [1, 1, 1]
     original, corrected, _ = (events[0] for events in google.requests)
-    same = ("transactionId", "eventTimestamp", "userData", "eventSource", "currency")
-    assert [corrected[name] for name in same] == [original[name] for name in same]
+    unchanged_fields = ("transactionId", "eventTimestamp", "userData", "eventSource", "currency")
+    assert [corrected[name] for name in unchanged_fields] == [original[name] for name in unchanged_fields]
     assert corrected["lastUpdatedTimestamp"] > corrected["eventTimestamp"]
 
 
@@ -183,8 +183,8 @@ def test_a_changed_destination(
     )
     shop.refund(order, "10")
     shop.settle()
-    ((_, status, found, _),) = shop.corrections(order)
-    assert (status, found) == ("counted" if reason is None else "skipped", reason)
+    ((_, status, skip_reason, _),) = shop.corrections(order)
+    assert (status, skip_reason) == ("counted" if reason is None else "skipped", reason)
     assert google.amounts == {key(order): 90 if reason is None else 100}
     assert all(event.get("destinationReferences") is None for events in google.requests for event in events)
 
@@ -233,15 +233,17 @@ def test_microsoft(sending: Sending) -> None:
         assert [row[1:] for order in orders for row in shop.corrections(order)] == [
             ("delivered", None, Decimal(70)), ("delivered", None, None),
         ]  # fmt: skip
-        first, *others = microsoft.bodies
+        first, *later_bodies = microsoft.bodies
     conversions = first["OfflineConversions"]
-    changes = [body for body in others if "OfflineConversionAdjustments" in body]
-    assert sorted(map(len, others)) == [1, 1]
+    changes = [body for body in later_bodies if "OfflineConversionAdjustments" in body]
+    assert sorted(map(len, later_bodies)) == [1, 1]
     assert len(changes) == 1
-    named = ("ConversionName", "ConversionTime", "MicrosoftClickId")
+    identifying_fields = ("ConversionName", "ConversionTime", "MicrosoftClickId")
     adjustments = changes[0]["OfflineConversionAdjustments"]
     for conversion, adjustment in zip(conversions, adjustments, strict=True):
-        assert [adjustment[name] for name in named] == [conversion[name] for name in named]
+        assert [adjustment[name] for name in identifying_fields] == [
+            conversion[name] for name in identifying_fields
+        ]
     assert [(entry["AdjustmentType"], entry.get("AdjustmentValue")) for entry in adjustments] == [
         ("Restate", 70), ("Retract", None),
     ]  # fmt: skip

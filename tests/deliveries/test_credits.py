@@ -257,27 +257,27 @@ def test_many_paths(sending: Sending) -> None:
     sending.run()
     sending.advance(HOUR)
     sending.run()
-    told: dict[int, list[tuple[Decimal, Decimal]]] = {}
+    actual: dict[int, list[tuple[Decimal, Decimal]]] = {}
     for event, (nothing, _) in expected.items():
         rows = credits_of(sending, event)
         assert {row[1:3] for row in rows} <= {("delivered", None)}
         assert not (nothing and rows)
-        told[event] = [row[3:] for row in rows]
-    assert sum(map(len, told.values())) > PATHS / 4
-    assert_shares(told, expected)
+        actual[event] = [row[3:] for row in rows]
+    assert sum(map(len, actual.values())) > PATHS / 4
+    assert_shares(actual, expected)
 
 
 def assert_shares(
     told: dict[int, list[tuple[Decimal, Decimal]]], expected: dict[int, tuple[bool, list[str]]]
 ) -> None:
     for event, shares in told.items():
-        own, paid = sum((share for share, _ in shares), Decimal(0)), {paid for _, paid in shares}
+        total_share, paid = sum((share for share, _ in shares), Decimal(0)), {paid for _, paid in shares}
         names = expected[event][1]
         if not shares:
             continue
         (paid_share,) = paid
-        assert 0 < own <= paid_share <= 1
+        assert 0 < total_share <= paid_share <= 1
         if set(names) <= {"facebook_ads"}:
-            assert own == paid_share == 1
+            assert total_share == paid_share == 1
         if "google_ads" not in names:
-            assert own == paid_share
+            assert total_share == paid_share

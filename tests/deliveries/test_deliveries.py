@@ -39,8 +39,8 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
         "finished_at": None,
     }  # fmt: skip
     assert api.get(f"/events/{event_id}/deliveries").json() == {"data": [{**row, **moments}]}
-    whole = api.get(f"/deliveries/{delivery_id}").json()
-    assert whole == {**row, **moments, "request": None, "answer": None, "history": []}
+    delivery = api.get(f"/deliveries/{delivery_id}").json()
+    assert delivery == {**row, **moments, "request": None, "answer": None, "history": []}
 
 
 def test_a_delivery_with_its_attempts(api: Api, forwarder: Forwarder) -> None:
@@ -51,11 +51,11 @@ def test_a_delivery_with_its_attempts(api: Api, forwarder: Forwarder) -> None:
     for number in (503, 400):
         forwarder.stage.attempt(delivery_id, http_status=number, error=f"HTTP {number}.",
                           attempted_at="2026-05-13T12:00:00Z", outcome="retry")  # fmt: skip
-    told = api.get(f"/deliveries/{delivery_id}").json()
-    assert (told["request"], told["answer"], told["error"], told["due_at"]) == (
+    delivery = api.get(f"/deliveries/{delivery_id}").json()
+    assert (delivery["request"], delivery["answer"], delivery["error"], delivery["due_at"]) == (
         {"name": "Purchase"}, '{"error": 1}', "Bad currency.", None,
     )  # fmt: skip
-    assert told["history"] == [
+    assert delivery["history"] == [
         {"attempted_at": "2026-05-13T12:00:00Z", "outcome": "retry", "http_status": number,
          "error": f"HTTP {number}."}
         for number in (503, 400)
@@ -63,40 +63,40 @@ def test_a_delivery_with_its_attempts(api: Api, forwarder: Forwarder) -> None:
 
 
 def test_filters(api: Api, forwarder: Forwarder) -> None:
-    here, there = forwarder.make(), forwarder.make()
-    failed = forwarder.delivery(here, status="failed")
-    paused = forwarder.delivery(here, status="skipped", reason="paused")
-    unmapped = forwarder.delivery(here, status="skipped", reason="no_mapping")
-    other = forwarder.delivery(there, status="failed")
-    assert listed(api, here) == [unmapped, paused, failed]
-    assert listed(api, here, status="failed") == [failed]
-    assert listed(api, here, status="skipped") == [unmapped, paused]
-    assert listed(api, here, reason="paused") == [paused]
-    assert listed(api, here, reason="paused", status="failed") == []
+    first_destination, second_destination = forwarder.make(), forwarder.make()
+    failed = forwarder.delivery(first_destination, status="failed")
+    paused = forwarder.delivery(first_destination, status="skipped", reason="paused")
+    unmapped = forwarder.delivery(first_destination, status="skipped", reason="no_mapping")
+    other_delivery = forwarder.delivery(second_destination, status="failed")
+    assert listed(api, first_destination) == [unmapped, paused, failed]
+    assert listed(api, first_destination, status="failed") == [failed]
+    assert listed(api, first_destination, status="skipped") == [unmapped, paused]
+    assert listed(api, first_destination, reason="paused") == [paused]
+    assert listed(api, first_destination, reason="paused", status="failed") == []
     event_ids = dict(forwarder.deliveries("id", "event_id"))
-    assert listed(api, here, event_id=event_ids[paused]) == [paused]
-    assert listed(api, here, event_id=event_ids[other]) == []
-    assert listed(api, there) == [other]
+    assert listed(api, first_destination, event_id=event_ids[paused]) == [paused]
+    assert listed(api, first_destination, event_id=event_ids[other_delivery]) == []
+    assert listed(api, second_destination) == [other_delivery]
 
 
 def test_paging(api: Api, forwarder: Forwarder) -> None:
     destination_id = forwarder.make()
-    made = [forwarder.delivery(destination_id, status="failed") for _ in range(5)]
+    delivery_ids = [forwarder.delivery(destination_id, status="failed") for _ in range(5)]
     forwarder.delivery(destination_id)
     path, params = f"/destinations/{destination_id}/deliveries", {"status": "failed"}
     page = api.get(path, params={**params, "per_page": 2}).json()
     forwarder.delivery(destination_id, status="failed")
-    seen, back = [], []
+    listed_ids, back = [], []
     while True:
-        seen += [row["id"] for row in page["data"]]
+        listed_ids += [row["id"] for row in page["data"]]
         if page["next_cursor"] is None:
             break
         page = api.get(path, params={**params, "per_page": 2, "cursor": page["next_cursor"]}).json()
-    assert seen == made[::-1]
+    assert listed_ids == delivery_ids[::-1]
     while page["prev_cursor"] is not None:
         page = api.get(path, params={**params, "per_page": 2, "cursor": page["prev_cursor"]}).json()
         back.append([row["id"] for row in page["data"]])
-    assert back[:2] == [[made[2], made[1]], [made[4], made[3]]]
+    assert back[:2] == [[delivery_ids[2], delivery_ids[1]], [delivery_ids[4], delivery_ids[3]]]
     wrong = api.get(path, params={"cursor": page["next_cursor"]})
     assert wrong.json()["errors"] == {"cursor": ["The cursor is not a cursor of this list."]}
 

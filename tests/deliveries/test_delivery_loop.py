@@ -37,8 +37,8 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     (request,) = platform.requests
     assert (request.method, request.target) == ("POST", "/events")
     assert request.headers["token"] == f"geheim-{destination}"
-    part = {"id": "key", "email": "anna@example.com", "click": None, "amount": "12.0000"}
-    assert request.json() == {"data": [part]}
+    item = {"id": "key", "email": "anna@example.com", "click": None, "amount": "12.0000"}
+    assert request.json() == {"data": [item]}
     assert sending.of(delivery, "status", "attempts", "http_status", "error", "answer") == (
         "delivered", 1, 200, None, "{}",
     )  # fmt: skip
@@ -166,8 +166,8 @@ def test_the_log_tells_when_it_is_held_and_when_it_works_again(
         sending.run()
         sending.deliveries(destination, 1)
         sending.run()
-    told = [line["event"] for line in lines if line.get("id") == destination]
-    assert told == ["destination recovered"]
+    log_events = [line["event"] for line in lines if line.get("id") == destination]
+    assert log_events == ["destination recovered"]
     assert sending.state(destination, "held_since") is None
 
 
@@ -188,7 +188,7 @@ def test_no_answer(sending: Sending, platform: FakePlatform, step: Step) -> None
     sending.advance(11)
     sending.run()
     assert sending.of(delivery, "status", "attempts") == ("delivered", 2)
-    assert len({part for (part,) in ids_sent(platform.bodies)}) == 1
+    assert len({item_id for (item_id,) in ids_sent(platform.bodies)}) == 1
 
 
 @pytest.mark.parametrize("step", [Silence(), Drip(interval=0.02)])
@@ -206,8 +206,8 @@ def test_an_answer_that_takes_too_long(sending: Sending, platform: FakePlatform,
 
 
 def test_nobody_is_there(sending: Sending) -> None:
-    with FakePlatform() as gone:
-        sending.urls["meta"] = gone.url
+    with FakePlatform() as stopped_platform:
+        sending.urls["meta"] = stopped_platform.url
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.run()
@@ -232,11 +232,11 @@ def test_a_packed_huge_answer(sending: Sending, platform: FakePlatform) -> None:
 
 
 def test_a_redirect_is_not_followed(sending: Sending, platform: FakePlatform) -> None:
-    with FakePlatform() as other:
-        platform.then(Redirect(other.url))
+    with FakePlatform() as other_platform:
+        platform.then(Redirect(other_platform.url))
         delivery = sending.delivery(sending.destination())
         sending.run()
-        assert other.connections == 0
+        assert other_platform.connections == 0
     assert sending.of(delivery, "status", "http_status") == ("failed", 307)
 
 
@@ -252,7 +252,7 @@ def test_some_are_refused_and_the_others_taken(sending: Sending, platform: FakeP
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 4)
     sending.run()
-    assert [sending.of(each, "status", "error") for each in deliveries] == [
+    assert [sending.of(delivery, "status", "error") for delivery in deliveries] == [
         ("delivered", None), ("failed", "no value"), ("retrying", "no value"), ("delivered", None),
     ]  # fmt: skip
     sending.advance(11)

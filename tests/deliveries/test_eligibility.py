@@ -38,10 +38,12 @@ DESTINATION = Destination(
 def decided(
     conversion: dict[str, Any] | None = None, destination: dict[str, Any] | None = None, **told: Any
 ) -> Decision:
-    made = msgspec.structs.replace(CONVERSION, **(conversion or {}))
-    waiting = PendingDelivery(**{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told})
-    there = msgspec.structs.replace(DESTINATION, **(destination or {}))
-    return decide(waiting, PLATFORM, there, NOW)
+    full_conversion = msgspec.structs.replace(CONVERSION, **(conversion or {}))
+    waiting = PendingDelivery(
+        **{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": full_conversion, **told}
+    )
+    full_destination = msgspec.structs.replace(DESTINATION, **(destination or {}))
+    return decide(waiting, PLATFORM, full_destination, NOW)
 
 
 def aged(seconds: float) -> dict[str, Any]:
@@ -84,16 +86,16 @@ def test_mapping(event_name: str, names: dict[str, str | None], *, sent: bool) -
 
 
 def test_only_the_platforms_own_click_is_credited() -> None:
-    other = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
-    assert decided(other) == Skip(SkipReason.NOT_ATTRIBUTED)
+    google_click = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
+    assert decided(google_click) == Skip(SkipReason.NOT_ATTRIBUTED)
     assert decided({"click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
     assert keep_credited_click(CONVERSION, PLATFORM).click is CLICK
 
 
 def test_all_events_go_without_the_click_of_another() -> None:
-    other = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
-    for given in (other, {"click": None}):
-        decision = decided(given, {"all_events": True})
+    google_click = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
+    for columns in (google_click, {"click": None}):
+        decision = decided(columns, {"all_events": True})
         assert isinstance(decision, Send)
         assert decision.conversion.click is None
     decision = decided({}, {"all_events": True})
@@ -114,10 +116,10 @@ def test_the_platforms_limit_of_age() -> None:
 )  # fmt: skip
 def test_an_event_of_the_future_waits(ahead: float, early: float, waits: float | None) -> None:
     platform = taking(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=ahead))
-    made = msgspec.structs.replace(CONVERSION, **aged(-early))
-    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=made)
+    conversion = msgspec.structs.replace(CONVERSION, **aged(-early))
+    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=conversion)
     decision = decide(waiting, platform, DESTINATION, NOW)
-    assert decision == (Send(made) if waits is None else Later(NOW + waits))
+    assert decision == (Send(conversion) if waits is None else Later(NOW + waits))
     assert waiting.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
 
 
@@ -127,10 +129,10 @@ def test_what_is_skipped_for_good_does_not_wait_for_its_time() -> None:
 
 
 def test_the_platforms_own_reasons_come_last() -> None:
-    nobody = {"person": ConvertedPerson()}
-    assert decided(nobody) == Skip(SkipReason.NO_IDENTIFIER)
-    assert decided({**nobody, **aged(LIMIT + 1)}) == Skip(SkipReason.TOO_OLD)
-    assert decided({**nobody, "click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
+    anonymous = {"person": ConvertedPerson()}
+    assert decided(anonymous) == Skip(SkipReason.NO_IDENTIFIER)
+    assert decided({**anonymous, **aged(LIMIT + 1)}) == Skip(SkipReason.TOO_OLD)
+    assert decided({**anonymous, "click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
 
 
 def test_the_end_is_that_of_retries_or_of_the_platform() -> None:

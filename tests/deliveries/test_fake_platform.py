@@ -74,8 +74,8 @@ def test_what_is_no_answer(step: Reaction, read: int) -> None:
 def test_much_of_an_answer(step: Reaction) -> None:
     with FakePlatform(step) as platform, httpx.stream("POST", f"{platform.url}/", json={}) as answer:
         size = 0
-        for piece in answer.iter_bytes():
-            size += len(piece)
+        for chunk in answer.iter_bytes():
+            size += len(chunk)
             if size > 1 << 20:
                 break
         assert size > 1 << 20

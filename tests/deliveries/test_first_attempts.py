@@ -108,8 +108,8 @@ def test_killed(shop: MicrosoftShop, place: int) -> None:
     shop.sending.run()
     shop.sending.run()
     assert (shop.ledger.amounts, shop.ledger.faults) == ({key(order): 50}, [])
-    (found,) = shop.ledger.counted[key(order)]
-    assert found[2] == f"{order:032x}"
+    (counted_key,) = shop.ledger.counted[key(order)]
+    assert counted_key[2] == f"{order:032x}"
 
 
 def test_without_a_click(shop: MicrosoftShop) -> None:
@@ -184,8 +184,8 @@ def test_refused(shop: MicrosoftShop) -> None:
     click(shop, order)
     replay(shop)
     shop.sending.run()
-    (found,) = shop.ledger.counted[key(order)]
-    assert (found[0], found[2]) == ("Other", OTHER_CLICK)
+    (counted_key,) = shop.ledger.counted[key(order)]
+    assert (counted_key[0], counted_key[2]) == ("Other", OTHER_CLICK)
 
 
 @pytest.mark.parametrize("reactions", [["silent", "refuse token"], ["refuse token"]])
@@ -200,8 +200,8 @@ def test_held(shop: MicrosoftShop, reactions: list[str]) -> None:
     click(shop, order)
     execute(shop, "UPDATE destinations SET status = 'active' WHERE space_id = %(space)s")
     shop.sending.run()
-    (found,) = ledger.counted[key(order)]
-    assert (found[2] == OTHER_CLICK, ledger.faults) == (not was_lost, [])
+    (counted_key,) = ledger.counted[key(order)]
+    assert (counted_key[2] == OTHER_CLICK, ledger.faults) == (not was_lost, [])
 
 
 def test_another_account(shop: MicrosoftShop) -> None:

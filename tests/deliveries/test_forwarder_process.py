@@ -85,18 +85,18 @@ def test_it_works(meta: Sending, platform: FakePlatform, launch: Launch) -> None
     with running(launch("forwarder")):
         wait_until(lambda: meta.of(delivery, "status") == "delivered")
     (request,) = platform.requests
-    (sent,) = request.json()["data"]
+    (payload,) = request.json()["data"]
     assert "1234567890/events" in request.target
-    assert (sent["event_id"], sent["event_name"], sent["custom_data"]["value"]) == (
+    assert (payload["event_id"], payload["event_name"], payload["custom_data"]["value"]) == (
         "key", "Purchase", 12,
     )  # fmt: skip
     stored = str(meta.of(delivery, "request", "answer", "error"))
     assert "Purchase" in stored
-    assert not any(word in stored for word in ("anna", "geheim", "192.0.2.7", *_hashes(sent)))
+    assert not any(word in stored for word in ("anna", "geheim", "192.0.2.7", *_hashes(payload)))
 
 
 def _hashes(sent: Any) -> list[str]:
-    return [one for one in sent["user_data"].get("em", []) if one]
+    return [email_hash for email_hash in sent["user_data"].get("em", []) if email_hash]
 
 
 def test_errors_of_meta_are_told_without_secrets(meta: Sending, platform: FakePlatform) -> None:
@@ -129,7 +129,7 @@ def test_killed_anywhere_nothing_is_lost_or_renamed(
     meta.connection.execute("UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,))
     with running(launch("forwarder")):
         wait_until(lambda: meta.statuses(destination) == {"delivered": 5})
-    ids = sorted(meta.of(each, "dedup_id") for each in deliveries)
+    ids = sorted(meta.of(delivery, "dedup_id") for delivery in deliveries)
     assert [sorted(call) for call in told(platform)] == [ids] * len(platform.requests)
     # Every attempt sends the same bytes.
     assert len({request.body for request in platform.requests}) == 1

@@ -56,8 +56,8 @@ def test_cookies_of_meta(last: str) -> None:
 
 def test_every_id_and_cookie_that_is_sent_has_a_form() -> None:
     ids = "fbclid gclid gbraid wbraid ttclid li_fat_id epik sccid rdt_cid msclkid oppref"
-    sent = {*ids.split(), *COOKIES}
-    assert sent <= set(FORMS)
+    names = {*ids.split(), *COOKIES}
+    assert names <= set(FORMS)
     assert set(FORMS) - set(COOKIES) <= set(CLICK_IDS)
 
 

@@ -53,11 +53,11 @@ def test_it_works(sending: Sending, google: GoogleLedger, destination: int) -> N
     began = time.monotonic()
     sending.run()
     judged_in = time.monotonic() - began
-    found = sending.statuses(destination)
-    assert found.keys() == {"counted", "refused"}
-    assert sum(found.values()) == DELIVERIES
-    assert abs(found["refused"] - DELIVERIES / 10) <= 1
-    assert found["counted"] == len(google.amounts)
+    counts = sending.statuses(destination)
+    assert counts.keys() == {"counted", "refused"}
+    assert sum(counts.values()) == DELIVERIES
+    assert abs(counts["refused"] - DELIVERIES / 10) <= 1
+    assert counts["counted"] == len(google.amounts)
     assert len(google.requests) == -(-DELIVERIES // 1_000)
     assert _open_requests(sending) == 0
     if IS_LONG:

@@ -24,26 +24,26 @@ def figures(server: Running) -> dict[tuple[str, str], float]:
 def test_it_works(sending: Sending, server: Running) -> None:
     sending.clock.at -= 100
     destination = sending.destination()
-    held = sending.destination(status="held")
+    held_destination = sending.destination(status="held")
     sending.destination(wait_until=sending.moment(1000))
     sending.destination(status="removed", platform="tiktok")
     sending.delivery(destination)
     sending.delivery(destination, due_at=sending.moment(-50))
     sending.delivery(destination, status="retrying", due_at=sending.moment(1000))
     sending.delivery(destination, status="delivered")
-    sending.delivery(held)
+    sending.delivery(held_destination)
     sending.connection.execute(
         "INSERT INTO verdict_requests (space_id, destination_id, request_id, delivery_ids, sent_at, due_at)"
         " VALUES (%s, %s, 'r1', '{1}', now(), now())", (sending.space_id, destination),
     )  # fmt: skip
-    found = figures(server)
-    assert {name: found[name, "meta"] for name, platform in found if platform == "meta"} == {
+    samples = figures(server)
+    assert {name: samples[name, "meta"] for name, platform in samples if platform == "meta"} == {
         "headwater_deliveries_due": 3,
         "headwater_deliveries_waiting": 1,
-        "headwater_deliveries_oldest_seconds": found["headwater_deliveries_oldest_seconds", "meta"],
+        "headwater_deliveries_oldest_seconds": samples["headwater_deliveries_oldest_seconds", "meta"],
         "headwater_destinations_held": 1,
         "headwater_destinations_waiting": 1,
         "headwater_verdict_requests_open": 1,
     }
-    assert 149 <= found["headwater_deliveries_oldest_seconds", "meta"] < 200
-    assert not any(platform == "tiktok" for _, platform in found)
+    assert 149 <= samples["headwater_deliveries_oldest_seconds", "meta"] < 200
+    assert not any(platform == "tiktok" for _, platform in samples)

@@ -55,8 +55,8 @@ PARTS = {"first_name": "Mary Ann", "last_name": "Smith"}
     ],
 )
 def test_it_works(sending: Sending, given: list[dict[str, str]], first: str | None, last: str | None) -> None:
-    found = known(sending, *given)
-    assert (found.first_name, found.last_name) == (first, last)
+    person = known(sending, *given)
+    assert (person.first_name, person.last_name) == (first, last)
 
 
 @pytest.mark.parametrize("platform", HASHING, ids=lambda platform: platform.name)
@@ -70,9 +70,9 @@ def test_the_fields_that_platforms_hash(
     conversion = conversion_of(sending, _purchase(sending, names))
     user: dict[str, Any] = platform.build(conversion, sample(platform))
     user = user.get("user_data") or user["user"]
-    sent = [user.get(short) or user.get(long) for short, long in
+    values = [user.get(short) or user.get(long) for short, long in
             (("fn", "first_name"), ("ln", "last_name"))]  # fmt: skip
-    assert [value[0] if isinstance(value, list) else value for value in sent] == [
+    assert [value[0] if isinstance(value, list) else value for value in values] == [
         first and hashed(first), hashed(last),
     ]  # fmt: skip
 
@@ -86,8 +86,8 @@ def test_linkedin_is_told_both_or_neither(sending: Sending) -> None:
     assert told(conversion_of(sending, _purchase(sending, WHOLE | PARTS))) == {
         "firstName": "Mary Ann", "lastName": "Smith",
     }  # fmt: skip
-    other = _purchase(sending, {"last_name": "Smith"}, email="other@example.com")
-    assert told(conversion_of(sending, other)) is None
+    other_purchase = _purchase(sending, {"last_name": "Smith"}, email="other@example.com")
+    assert told(conversion_of(sending, other_purchase)) is None
 
 
 def test_a_person_that_the_tracker_reports(sending: Sending) -> None:
@@ -103,8 +103,8 @@ def test_a_merge_keeps_them(sending: Sending) -> None:
     queue.run(event(email="ann@example.com", order_id="1"))
     queue.run(event(tracking_id="ann", order_id="2", **PARTS))
     (receipt,) = queue.run(event(email="ann@example.com", tracking_id="ann", order_id="3"))
-    found = conversion_of(sending, receipt).person
-    assert (found.first_name, found.last_name) == ("Mary Ann", "Smith")
+    person = conversion_of(sending, receipt).person
+    assert (person.first_name, person.last_name) == ("Mary Ann", "Smith")
 
 
 def test_only_what_blanks_do_not_tell_is_stored() -> None:

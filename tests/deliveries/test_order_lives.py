@@ -106,7 +106,11 @@ class Lives:
                 self.deleted.add(order)
             case "erase":
                 change(self.shop.sending, "erased", order)
-                self.erased |= {other for other in self.people if self.people[other] == self.people[order]}
+                self.erased |= {
+                    other_order
+                    for other_order in self.people
+                    if self.people[other_order] == self.people[order]
+                }
             case _:
                 self._merge(self.people[order], self.draw.choice([*self.people.values()]))
 
@@ -122,7 +126,7 @@ class Lives:
                   " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
         self._run("UPDATE touchpoints SET contact_id = %(into)s, origin_id = coalesce(origin_id, contact_id)"
                   " WHERE space_id = %(space)s AND contact_id = %(id)s", **values)  # fmt: skip
-        self.people.update({order: survivor for order, known in self.people.items() if known == person})
+        self.people.update({order: survivor for order, owner in self.people.items() if owner == person})
 
     def check(self, ledger: GoogleLedger) -> None:
         """Check that everything the platform accepted has our amount, except for erased people."""
@@ -147,8 +151,8 @@ class Lives:
         }
         unknown = (skipped & ledger.amounts.keys()) - erased
         assert len(unknown) < len(worth) / 50 + 3
-        held = {name: amount for name, amount in ledger.amounts.items() if name not in erased | unknown}
-        assert held == {name: worth[name] for name in held}
+        amounts = {name: amount for name, amount in ledger.amounts.items() if name not in erased | unknown}
+        assert amounts == {name: worth[name] for name in amounts}
 
     def _amount(self, low: int, high: int) -> str:
         return str(Decimal(self.draw.randrange(low * 100, high * 100)) / 100)

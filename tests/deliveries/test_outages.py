@@ -39,11 +39,11 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     sending.urls["meta"] = platform.url
     sending.run(6, 600)
     assert sending.statuses(destination) == {"delivered": 33}
-    told = ids_sent(platform.bodies)
-    assert [len(call) for call in told] == [1, 2, 4, 8, 16, 2]
-    assert len({number for call in told for number in call}) == 33
-    ids = {sending.of(each, "event_id"): sending.of(each, "dedup_id") for each in deliveries}
-    assert {number for call in told for number in call} == set(ids.values())
+    batches = ids_sent(platform.bodies)
+    assert [len(call) for call in batches] == [1, 2, 4, 8, 16, 2]
+    assert len({number for call in batches for number in call}) == 33
+    ids = {sending.of(delivery, "event_id"): sending.of(delivery, "dedup_id") for delivery in deliveries}
+    assert {number for call in batches for number in call} == set(ids.values())
     assert len(set(ids.values())) == len(ids)
 
 
@@ -93,7 +93,7 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
                 await asyncio.to_thread(dead.wait_for, 9)
                 sending.deliveries(healthy, 5)
                 await asyncio.to_thread(wait_until, lambda: sending.statuses(healthy) == {"delivered": 5})
-                assert [sending.statuses(each) for each in hanging] == [{"queued": 3}] * 9
+                assert [sending.statuses(destination) for destination in hanging] == [{"queued": 3}] * 9
                 dead.__exit__()
                 stopping.set()
                 await running
@@ -116,9 +116,9 @@ def test_two_forwarders_share_destinations_out(sending: Sending, platform: FakeP
             await asyncio.gather(first.drain(), second.drain())
 
     asyncio.run(run())
-    assert [sending.statuses(each) for each in destinations] == [{"delivered": 12}] * 6
-    told = [number for call in ids_sent(platform.bodies) for number in call]
-    assert len(told) == len(set(told)) == 72
+    assert [sending.statuses(destination) for destination in destinations] == [{"delivered": 12}] * 6
+    numbers = [number for call in ids_sent(platform.bodies) for number in call]
+    assert len(numbers) == len(set(numbers)) == 72
 
 
 def test_a_lease_that_was_lost_writes_nothing(sending: Sending, platform: FakePlatform) -> None:
@@ -143,10 +143,10 @@ def test_a_lease_that_was_lost_writes_nothing(sending: Sending, platform: FakePl
 def test_a_lease_that_ran_out_is_taken_over(sending: Sending, platform: FakePlatform) -> None:
     destination = sending.destination()
     delivery = sending.delivery(destination)
-    for left, calls in (("30 seconds", 0), ("-1 second", 1)):
+    for remaining, calls in (("30 seconds", 0), ("-1 second", 1)):
         sending.connection.execute(
             "UPDATE destinations SET lease = %s,"
-            " leased_until = now() + %s::interval WHERE id = %s", (uuid4(), left, destination),
+            " leased_until = now() + %s::interval WHERE id = %s", (uuid4(), remaining, destination),
         )  # fmt: skip
         sending.run()
         assert len(platform.requests) == calls

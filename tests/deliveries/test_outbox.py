@@ -30,7 +30,7 @@ from tests.support.reading_fixtures import Api
 
 
 def test_it_works(forwarder: Forwarder) -> None:
-    active, held, paused = (forwarder.make(status=status) for status in ("active", "held", "paused"))
+    active, held_id, paused = (forwarder.make(status=status) for status in ("active", "held", "paused"))
     forwarder.make(status="removed")
     (with_key, without) = forwarder.queue().run(
         event(email="ada@example.com", idempotency_key="order-7"),
@@ -43,7 +43,7 @@ def test_it_works(forwarder: Forwarder) -> None:
     for event_id, dedup_id in ((with_key, "order-7"), (without, derived)):
         assert {row[1:] for row in rows if row[0] == event_id} == {
             (active, dedup_id, "queued", None, False),
-            (held, dedup_id, "queued", None, False),
+            (held_id, dedup_id, "queued", None, False),
             (paused, dedup_id, "skipped", "paused", True),
         }
 
@@ -75,10 +75,10 @@ def test_what_is_no_event_is_not_forwarded(forwarder: Forwarder) -> None:
 
 def test_other_spaces_have_their_own(forwarder: Forwarder) -> None:
     forwarder.make()
-    other = new_stage(forwarder.stage.connection)
-    other.run(event(email="ada@example.com"))
+    other_stage = new_stage(forwarder.stage.connection)
+    other_stage.run(event(email="ada@example.com"))
     count = "SELECT count(*) FROM deliveries WHERE space_id = %s"
-    assert forwarder.stage.connection.execute(count, (other.space_id,)).fetchone() == (0,)
+    assert forwarder.stage.connection.execute(count, (other_stage.space_id,)).fetchone() == (0,)
     assert forwarder.deliveries("id") == []
 
 
@@ -112,22 +112,22 @@ def test_neither_is_there_without_the_other(forwarder: Forwarder, monkeypatch: p
 def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
     destination_id = forwarder.make()
     event_id = forwarder.stage.event(forwarder.stage.contact())
-    kept = forwarder.delivery(destination_id)
-    told = {"request": "{}", "answer": "a", "error": "e"}
-    gone = [
-        forwarder.delivery(forwarder.make(), event_id=event_id, status=status, **told)
+    kept_delivery = forwarder.delivery(destination_id)
+    columns = {"request": "{}", "answer": "a", "error": "e"}
+    skipped_deliveries = [
+        forwarder.delivery(forwarder.make(), event_id=event_id, status=status, **columns)
         for status in ("queued", "retrying", "delivered")
     ]
-    attempt = forwarder.stage.attempt(gone[1], error="no")
-    forwarder.stage.attempt(kept, error="no")
+    attempt = forwarder.stage.attempt(skipped_deliveries[1], error="no")
+    forwarder.stage.attempt(kept_delivery, error="no")
     assert api.send("DELETE", f"/events/{event_id}").status_code == 200
     rows = forwarder.deliveries("id", "status", "reason", "num_nonnulls(request, answer, error)",
                                 "finished_at IS NULL")  # fmt: skip
     assert rows == [
-        (kept, "queued", None, 0, True),
-        (gone[0], "skipped", "deleted", 0, False),
-        (gone[1], "skipped", "deleted", 0, False),
-        (gone[2], "delivered", None, 0, False),
+        (kept_delivery, "queued", None, 0, True),
+        (skipped_deliveries[0], "skipped", "deleted", 0, False),
+        (skipped_deliveries[1], "skipped", "deleted", 0, False),
+        (skipped_deliveries[2], "delivered", None, 0, False),
     ]
     errors = forwarder.stage.connection.execute(
         "SELECT error FROM delivery_attempts WHERE space_id = %s ORDER BY id = %s DESC",
@@ -137,9 +137,9 @@ def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
 
 
 def stored(**values: Any) -> StoredEvent:
-    given = {"id": 7, "contact_id": 1, "event_name": "purchase", "event_time": 0,
+    columns = {"id": 7, "contact_id": 1, "event_name": "purchase", "event_time": 0,
              "received_at": 0, "source_mask": 0, **values}  # fmt: skip
-    return StoredEvent(**given)
+    return StoredEvent(**columns)
 
 
 def target(**values: Any) -> OutboxDestination:

@@ -60,17 +60,17 @@ class Scene:
         self.delivery_id = self.sending.delivery(self.destination_id, self._event(stage))
 
     def _event(self, stage: factories.Stage) -> int:
-        known = self.personal
+        personal = self.personal
         contact = stage.contact(
-            email=known.email(), phone="+49 170 1234567", city=known.text("City"),
-            name=f"{known.text('First')} {known.text('Last')}", country="DE",
+            email=personal.email(), phone="+49 170 1234567", city=personal.text("City"),
+            name=f"{personal.text('First')} {personal.text('Last')}", country="DE",
         )  # fmt: skip
-        stage.identifier(contact, "tracking_id", known.text("tracking"))
-        clicks = [f"{name}={known.text(name)}" for name in ("fbclid", "gclid", "ttclid", "msclkid")]
-        known.append("491701234567")
+        stage.identifier(contact, "tracking_id", personal.text("tracking"))
+        clicks = [f"{name}={personal.text(name)}" for name in ("fbclid", "gclid", "ttclid", "msclkid")]
+        personal.append("491701234567")
         return stage.event(
-            contact, event_time=self.sending.moment(-60), ip=known.ip(), currency="USD", amount=5,
-            user_agent=known.text("agent"), order_id="1007",
+            contact, event_time=self.sending.moment(-60), ip=personal.ip(), currency="USD", amount=5,
+            user_agent=personal.text("agent"), order_id="1007",
             event_url=f"https://shop.example/thanks?{'&'.join(clicks)}",
         )  # fmt: skip
 
@@ -85,16 +85,16 @@ def _answers(scene: Scene, status: int) -> Any:
     def answer(request: Received) -> Answer:
         if request.target.startswith(("/token", "/oauth", "/common/oauth2")):
             return Answer(200, {"access_token": "token-" + "t" * 30, "expires_in": 3600})
-        said = scene.quoting(request)
-        detail = {"index": 0, "propertyName": "ph", "errorMessage": said, "attemptedValue": said}
+        message = scene.quoting(request)
+        detail = {"index": 0, "propertyName": "ph", "errorMessage": message, "attemptedValue": message}
         return Answer(status, {
-            "error": {"message": said, "code": 100, "details": [detail, *scene.personal],
-                      "fields": [{"field": "$.data.events[0].user", "message": said}]},
-            "OperationErrors": [{"Code": 100, "ErrorCode": said, "Details": said, "Message": said}],
-            "message": said, "reason": said, "status": "INVALID", "code": 40002,
-            "invalid_events": [{"event": json.loads(request.body), "error_message": said}],
-            "events": [{"status": "failed", "error_message": said}],
-            "event": json.loads(request.body), said: 1, "number": 491701234567,
+            "error": {"message": message, "code": 100, "details": [detail, *scene.personal],
+                      "fields": [{"field": "$.data.events[0].user", "message": message}]},
+            "OperationErrors": [{"Code": 100, "ErrorCode": message, "Details": message, "Message": message}],
+            "message": message, "reason": message, "status": "INVALID", "code": 40002,
+            "invalid_events": [{"event": json.loads(request.body), "error_message": message}],
+            "events": [{"status": "failed", "error_message": message}],
+            "event": json.loads(request.body), message: 1, "number": 491701234567,
         })  # fmt: skip
 
     return answer
@@ -129,8 +129,8 @@ class Shown:
         }
 
     def tables(self, scene: Scene, sought: list[str]) -> set[str]:
-        found = places(scene.sending.rows, sought, TABLES).values()
-        return {table for at in found for table, _ in at}
+        all_locations = places(scene.sending.rows, sought, TABLES).values()
+        return {table for locations in all_locations for table, _ in locations}
 
     def _commands(self, scene: Scene) -> str:
         space, number = ["--space", str(self.stage.space_id)], str(scene.delivery_id)
@@ -170,4 +170,4 @@ def test_nothing_that_a_platform_quotes_is_kept(
     sought = [*scene.personal, "170 1234567", scene.secret]
     assert shown.tables(scene, sought) == set()
     texts = shown.texts(scene)
-    assert [(place, value) for place in texts for value in sought if value in texts[place]] == []
+    assert [(path, value) for path in texts for value in sought if value in texts[path]] == []

@@ -13,8 +13,8 @@ def all_or_nothing(*bad: str) -> Any:
     """Return a platform that accepts or refuses a whole call without giving a reason."""
 
     def step(request: Received) -> Answer:
-        some = {part["id"] for part in request.json()["data"]} & set(bad)
-        return Answer(400, {"some_bad": True, "error": "invalid"}) if some else Answer()
+        refused_ids = {item["id"] for item in request.json()["data"]} & set(bad)
+        return Answer(400, {"some_bad": True, "error": "invalid"}) if refused_ids else Answer()
 
     return step
 
@@ -36,7 +36,7 @@ def test_the_others_are_sent_without_the_named_one(sending: Sending, platform: F
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 4)
     sending.run()
-    assert [sending.of(each, "status") for each in deliveries] == [
+    assert [sending.of(delivery, "status") for delivery in deliveries] == [
         "failed", "delivered", "failed", "delivered",
     ]  # fmt: skip
     assert [len(call) for call in ids_sent(platform.bodies)] == [4, 2]
@@ -56,7 +56,7 @@ def test_a_fault_of_ours_sinks_one(sending: Sending, platform: FakePlatform) -> 
 
 def test_a_fault_in_making_a_call_sinks_one(sending: Sending, platform: FakePlatform) -> None:
     def request(parts: Any, destination: Any) -> Any:
-        if any(part["amount"] == "13.0000" for part in parts):
+        if any(item["amount"] == "13.0000" for item in parts):
             raise ValueError("a fault of the platform's code")
         return PLATFORM.request(parts, destination)
 

@@ -103,9 +103,9 @@ def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], taken: boo
         PartlyAccepted(dict.fromkeys(bad, "x"), taken, dict.fromkeys(list(bad)[:2], "y")),
     ):  # fmt: skip
         consequences = judge(verdict, tried, AROUND)
-        told = [result.id for result in consequences.results]
-        again = [number for group in consequences.resend for number in group]
-        assert sorted(told + again) == list(range(count))
+        finished_ids = [result.id for result in consequences.results]
+        resent_ids = [number for group in consequences.resend for number in group]
+        assert sorted(finished_ids + resent_ids) == list(range(count))
         assert all(0 < len(group) < max(count, 2) for group in consequences.resend)
 
 

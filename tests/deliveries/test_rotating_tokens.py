@@ -48,8 +48,8 @@ class PretendMicrosoft:
         return Answer(200, {"PartialErrors": self.partial_errors})
 
     def _issue(self, request: Received) -> Answer:
-        (given,) = parse_qs(request.body.decode())["refresh_token"]
-        if given != self.refresh_token:
+        (refresh_token,) = parse_qs(request.body.decode())["refresh_token"]
+        if refresh_token != self.refresh_token:
             return Answer(400, {"error": "invalid_grant", "error_description": "AADSTS70000"})
         self.issued += 1
         self.meanwhile()

@@ -38,13 +38,13 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
         event = sending.event()
         skipped[kind] = sending.delivery(destination, event)
         change(sending, kind, event)
-    sent = sending.delivery(destination)
+    delivered_id = sending.delivery(destination)
     sending.run()
     for kind, delivery in skipped.items():
         assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 0)
         assert sending.of(delivery, "request", "finished_at")[0] is None
         assert sending.attempts(delivery) == []
-    assert sending.of(sent, "status") == "delivered"
+    assert sending.of(delivered_id, "status") == "delivered"
     assert len(platform.bodies[0]["data"]) == 1
 
 

@@ -107,8 +107,8 @@ def test_it_works(sending: Sending, google: Verdicts) -> None:
     accepted = sending.of(deliveries[0], "finished_at")
     assert results(sending, deliveries) == [("delivered", None)] * 3
     assert sending.of(deliveries[1], "platform_request_id") == "r1"
-    ((request_id, asked, due),) = open_requests(sending)
-    assert (request_id, asked, due) == ("r1", 0, pytest.approx(HALF_HOUR, abs=1))
+    ((request_id, poll_count, due),) = open_requests(sending)
+    assert (request_id, poll_count, due) == ("r1", 0, pytest.approx(HALF_HOUR, abs=1))
     later(sending, HALF_HOUR - 1)
     assert google.asked == []
     later(sending, 2)
@@ -129,11 +129,11 @@ def test_processing_until_it_is_final(sending: Sending, google: Verdicts) -> Non
     google.answers = [[group("PROCESSING")], [], [group("REQUEST_STATUS_UNKNOWN")], [group("SUCCESS")]]
     (delivery,) = send(sending, "purchase")
     later(sending)
-    for asked, pause in ((1, HOUR), (2, 2 * HOUR), (3, 4 * HOUR)):
+    for poll_count, pause in ((1, HOUR), (2, 2 * HOUR), (3, 4 * HOUR)):
         assert sending.of(delivery, "status") == "delivered"
-        assert open_requests(sending) == [("r1", asked, pytest.approx(pause, abs=1))]
+        assert open_requests(sending) == [("r1", poll_count, pytest.approx(pause, abs=1))]
         later(sending, pause - 10)
-        assert len(google.asked) == asked
+        assert len(google.asked) == poll_count
         later(sending, 11)
     assert (sending.of(delivery, "status"), open_requests(sending)) == ("counted", [])
 

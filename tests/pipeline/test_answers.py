@@ -61,19 +61,19 @@ def reread(queue: Stage, most: int = 2_000) -> int:
 
 
 def test_it_works(queue: Stage, set_phrases: SetPhrases) -> None:
-    said = ("Instagram", "the OMR podcast", "omr!", "a friend")
-    ids = queue.run(*(event(email=f"{at}@b.org", heard_about_us=each)
-                      for at, each in enumerate(said)), event(email="e@b.org"))  # fmt: skip
+    texts = ("Instagram", "the OMR podcast", "omr!", "a friend")
+    ids = queue.run(*(event(email=f"{number}@b.org", heard_about_us=text)
+                      for number, text in enumerate(texts)), event(email="e@b.org"))  # fmt: skip
     assert answers(queue) == [
         (receipt, text, source)
         for receipt, text, source in zip(
-            ids, said, ("instagram", "podcast", "other", "word_of_mouth"), strict=False
+            ids, texts, ("instagram", "podcast", "other", "word_of_mouth"), strict=False
         )
     ]
     set_phrases({"OMR": "event"})
     assert queue.space_id in REREADING_DUTY.waiting(queue.connection)
     assert reread(queue, 2) == 3
-    assert [each.source for each in answers(queue)] == [
+    assert [answer.source for answer in answers(queue)] == [
         "instagram", "event", "event", "word_of_mouth",
     ]  # fmt: skip
     assert queue.space_id not in REREADING_DUTY.waiting(queue.connection)
@@ -81,7 +81,7 @@ def test_it_works(queue: Stage, set_phrases: SetPhrases) -> None:
     assert answers(queue)[-1].source == "event", "what comes later goes by it"
     set_phrases({"omr": ""})
     reread(queue)
-    assert [each.source for each in answers(queue)][1:3] == ["podcast", "other"]
+    assert [answer.source for answer in answers(queue)][1:3] == ["podcast", "other"]
 
 
 def test_nothing_is_read_anew_where_nothing_changed(queue: Stage, set_phrases: SetPhrases) -> None:
@@ -107,19 +107,22 @@ def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases
     queue.run(touch(source="google_ads", occurred_at=T0 - MINUTE, **who), event(amount="10", **who, **when))
     clicked = {**RANGE, "group_by[]": "source", "measures[]": ["credited_revenue", "events"],
                "attribution_model": "linear"}  # fmt: skip
-    listed = {"sources[]": list(SOURCES[:15]), "attribution_model": "linear",
+    listing_query = {"sources[]": list(SOURCES[:15]), "attribution_model": "linear",
               "attribution_window": 30, "fields[]": ["amount", "source"]}  # fmt: skip
-    before = api.get("/reports", params=clicked).json()["rows"], api.rows(**listed)
+    before = api.get("/reports", params=clicked).json()["rows"], api.rows(**listing_query)
     queue.run(event(event_name="sign_up", heard_about_us="Instagram ad", **who, **when))
     while build_next(queue.connection, queue.space_id):
         pass
     purchases = {"event_names[]": "purchase"}
     set_phrases({"instagram": "tv"})
     reread(queue)
-    after = (api.get("/reports", params=clicked | purchases).json()["rows"], api.rows(**listed, **purchases))
+    after = (
+        api.get("/reports", params=clicked | purchases).json()["rows"],
+        api.rows(**listing_query, **purchases),
+    )
     assert after == before != ([], [])
-    said = {**RANGE, **purchases, "group_by[]": "self_reported_source", "measures[]": "revenue"}
-    assert api.get("/reports", params=said).json()["rows"] == [["tv", 10]]
+    answers_query = {**RANGE, **purchases, "group_by[]": "self_reported_source", "measures[]": "revenue"}
+    assert api.get("/reports", params=answers_query).json()["rows"] == [["tv", 10]]
 
 
 def test_a_contact_counts_by_its_last_answer(queue: Stage, api: Api) -> None:
@@ -129,16 +132,16 @@ def test_a_contact_counts_by_its_last_answer(queue: Stage, api: Api) -> None:
         event(email="b@b.org", amount="5", event_time=T0 + 2 * MINUTE),
         event(email="c@b.org", tracking_id="c", amount="1", event_time=T0, heard_about_us="a friend"),
     )
-    asked: dict[str, Any] = {**RANGE, "group_by[]": "self_reported_source",
+    query: dict[str, Any] = {**RANGE, "group_by[]": "self_reported_source",
                              "measures[]": ["revenue", "contacts"]}  # fmt: skip
     rows = [["radio", 10, 1], [None, 5, 1], ["word_of_mouth", 1, 1]]
-    assert api.get("/reports", params=asked).json()["rows"] == rows
-    only = {**asked, "group_by[]": "none", "only[]": "self_reported_source:radio"}
+    assert api.get("/reports", params=query).json()["rows"] == rows
+    only = {**query, "group_by[]": "none", "only[]": "self_reported_source:radio"}
     assert list(api.get("/reports", params=only).json()["totals"].values()) == [10, 1]
-    listed = api.rows(**{"fields[]": ["heard_about_us", "self_reported_source", "amount"]})
-    assert [(row["heard_about_us"], row["self_reported_source"]) for row in listed] == [
+    event_rows = api.rows(**{"fields[]": ["heard_about_us", "self_reported_source", "amount"]})
+    assert [(row["heard_about_us"], row["self_reported_source"]) for row in event_rows] == [
         (None, None), ("a friend", "word_of_mouth"), ("radio", "radio"), ("tv", "radio"),
     ]  # fmt: skip
     queue.run(event(email="b@b.org", tracking_id="c", event_time=T0 - MINUTE))
     merged = [["radio", 10, 1], ["word_of_mouth", 6, 1]]
-    assert api.get("/reports", params=asked).json()["rows"] == merged, "two that were one"
+    assert api.get("/reports", params=query).json()["rows"] == merged, "two that were one"

@@ -23,15 +23,15 @@ def at(clock: str) -> int:
 
 def view(number: int, clock: str, source: str, campaign: str | None, device: str = PHONE) -> View:
     rule = DIRECTLY if source == "direct" else "click_id"
-    made = View(number, at(clock), device, SOMEBODY)
-    made.origin = ViewOrigin(rule, SOURCE_IDS[source], Ad(campaign_name=campaign))
-    made.campaign = campaign
-    return made
+    page_view = View(number, at(clock), device, SOMEBODY)
+    page_view.origin = ViewOrigin(rule, SOURCE_IDS[source], Ad(campaign_name=campaign))
+    page_view.campaign = campaign
+    return page_view
 
 
 def arrive(path: ContactPath, *views: View) -> None:
-    for each in views:
-        path.add_view(each)
+    for page_view in views:
+        path.add_view(page_view)
 
 
 def bits(*sources: str) -> int:
@@ -45,9 +45,9 @@ def test_one_visit_of_two_campaigns(order: tuple[int, ...]) -> None:
         view(2, "10:20", "google_ads", None),
         view(3, "10:45", "google_ads", "summer"),
     ]
-    arrive(ContactPath(0), *(views[place] for place in order))
-    assert [each.claims for each in views] == [True, False, True]
-    assert {(each.visit.surviving().first, each.visit.surviving().last) for each in views} == {
+    arrive(ContactPath(0), *(views[index] for index in order))
+    assert [page_view.claims for page_view in views] == [True, False, True]
+    assert {(page_view.visit.surviving().first, page_view.visit.surviving().last) for page_view in views} == {
         (at("10:00"), at("10:45"))
     }
 
@@ -104,8 +104,8 @@ def test_a_campaign_named_again_makes_no_second_touch(clock: str, repeats: bool)
     arrive(path, journey()[0])
     ad = Ad(campaign_name="spring")
     google = SOURCE_IDS["google_ads"]
-    again = Touch(occurred_at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
-    assert path.repeats(again) is repeats
+    second_touch = Touch(occurred_at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
+    assert path.repeats(second_touch) is repeats
 
 
 def test_merged_paths_are_one() -> None:

@@ -20,10 +20,10 @@ def buy(**values: object) -> object:
 @pytest.mark.parametrize("apart", [True, False])
 @pytest.mark.parametrize("key", ["idempotency_key", "order_id"])
 def test_it_works(stage: Stage, key: str, *, apart: bool) -> None:
-    first, again = stage.put(buy(**{key: "1"}), buy(**{key: "1"}))
+    first, second = stage.put(buy(**{key: "1"}), buy(**{key: "1"}))
     stage.process(limit=1 if apart else 10)
     assert stage.values("events", "id") == [first]
-    assert stage.rows("duplicates", "id", "reason", "event_id") == [(again, key, first)]
+    assert stage.rows("duplicates", "id", "reason", "event_id") == [(second, key, first)]
     assert stage.values("inbox", "id") == []
 
 

@@ -44,8 +44,8 @@ def run(database_url: str) -> Callable[[Callable[[psycopg.AsyncConnection], Any]
 @pytest.fixture
 def put(run: Callable[..., Any]) -> Change:
     def put(stage: Stage, name: str, *spellings: str, platform: str | None = None) -> None:
-        wanted = read_network({"name": name, "spellings": [*spellings], "platform": platform})
-        run(lambda connection: put_network(connection, stage.space_id, wanted))
+        network = read_network({"name": name, "spellings": [*spellings], "platform": platform})
+        run(lambda connection: put_network(connection, stage.space_id, network))
 
     return put
 
@@ -113,10 +113,10 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
         stage.run(
             *[
                 item
-                for at, link in enumerate(links)
+                for index, link in enumerate(links)
                 for item in (
-                    hit(url=link, trk_token=f"{at}"),
-                    event(url=link, email=f"{at}@b.org", trk_type="cpc"),
+                    hit(url=link, trk_token=f"{index}"),
+                    event(url=link, email=f"{index}@b.org", trk_type="cpc"),
                 )
             ]
         )
@@ -131,23 +131,25 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
 
 def test_what_was_declared_beside_a_link_is_turned_back(stage: Stage, put: Change, remove: Change) -> None:
     put(stage, "taboola_ads", "tbl")
-    named, paid, sent, unpaid = stage.run(
+    named_event, paid_event, sent_touchpoint, unpaid_event = stage.run(
         event(email="a@b.org", trk_source="taboola_ads"),
         event(email="b@b.org", trk_source="TBL", trk_type="cpc"),
         touch(source="taboola_ads", email="c@b.org"),
         event(email="d@b.org", trk_source="tbl"),
     )
-    found = dict(stage.rows("touchpoints", "id", "source_id"))
-    assert [found[each] for each in (named, paid, sent)] == [FIRST_NUMBER] * 3
-    assert found[unpaid] == SOURCE_IDS["referral"], "nothing says paid"
+    sources = dict(stage.rows("touchpoints", "id", "source_id"))
+    assert [sources[touchpoint] for touchpoint in (named_event, paid_event, sent_touchpoint)] == [
+        FIRST_NUMBER
+    ] * 3
+    assert sources[unpaid_event] == SOURCE_IDS["referral"], "nothing says paid"
     put(stage, "criteo_ads")
     reclassify(stage)
-    assert dict(stage.rows("touchpoints", "id", "source_id")) == found, "of no concern to others"
+    assert dict(stage.rows("touchpoints", "id", "source_id")) == sources, "of no concern to others"
     remove(stage, "taboola_ads")
     reclassify(stage)
-    found = dict(stage.rows("touchpoints", "id", "source_id"))
-    assert FIRST_NUMBER not in found.values()
-    assert found[paid] == OTHER, "it was paid for"
+    sources = dict(stage.rows("touchpoints", "id", "source_id"))
+    assert FIRST_NUMBER not in sources.values()
+    assert sources[paid_event] == OTHER, "it was paid for"
 
 
 def test_another_spelling(stage: Stage, put: Change) -> None:
@@ -174,7 +176,7 @@ def test_the_same_number_means_another_network_in_another_space(
         run(lambda connection, stage=stage: fetch_sources(connection, stage.space_id))
         for stage in (first, second)
     ]
-    assert [each.get_name(FIRST_NUMBER) for each in names] == ["taboola_ads", "criteo_ads"]
+    assert [space_names.get_name(FIRST_NUMBER) for space_names in names] == ["taboola_ads", "criteo_ads"]
 
 
 @pytest.mark.parametrize(

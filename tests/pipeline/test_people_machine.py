@@ -93,28 +93,28 @@ class PeopleMachine(RuleBasedStateMachine):
     @rule(given=collections.filter(lambda given: "emails" in given), fields=custom_fields)
     def create(self, given: dict[str, list[str]], fields: dict[str, str]) -> None:
         self.process()
-        told = self.ask("POST", "/contacts", 201, {**given, "custom_fields": fields})
+        answer = self.ask("POST", "/contacts", 201, {**given, "custom_fields": fields})
         contact = self.people.create(given, fields)
-        contact.id = told["id"]
-        assert self.shown(contact).items() <= told.items()
+        contact.id = answer["id"]
+        assert self.shown(contact).items() <= answer.items()
 
     @rule(event=identification, more=details)
     def track(self, event: dict[str, str], more: dict[str, str]) -> None:
-        sent = {"event_name": "purchase", **event, **more}
-        answer = self.client.post("/events/track", json=sent)
+        body = {"event_name": "purchase", **event, **more}
+        answer = self.client.post("/events/track", json=body)
         assert answer.status_code == 202, answer.text
-        self.waiting.append((int(answer.headers["x-receipt-id"]), sent, False))
+        self.waiting.append((int(answer.headers["x-receipt-id"]), body, False))
 
     @rule(event=identification, more=details)
     def say(self, event: dict[str, str], more: dict[str, str]) -> None:
         """Put an event of a page in the inbox, like the tracker's endpoint."""
-        said = {**event, **more}
-        members = {name: text for name, text in said.items() if not name.startswith("profile")}
-        fields = {1: said["profile_field_1"]} if "profile_field_1" in said else {}
+        event_fields = {**event, **more}
+        members = {name: text for name, text in event_fields.items() if not name.startswith("profile")}
+        fields = {1: event_fields["profile_field_1"]} if "profile_field_1" in event_fields else {}
         queue = Queue(self.connection, self.stage.space_id)
         payload = msgspec.json.encode(accepted(profile_fields=fields, **members)).decode()
         receipt = queue.put_row("event", payload, received="now", sender="browser")
-        self.waiting.append((receipt, said, True))
+        self.waiting.append((receipt, event_fields, True))
 
     @rule(pick=picks, given=collections, fields=st.none() | custom_fields)
     def update(self, pick: int, given: dict[str, list[str]], fields: dict[str, str] | None) -> None:
@@ -125,9 +125,9 @@ class PeopleMachine(RuleBasedStateMachine):
         if not body:
             self.ask("PUT", f"/contacts/{contact.id}", 422, body)
             return
-        told = self.ask("PUT", f"/contacts/{contact.id}", 200, body)
+        answer = self.ask("PUT", f"/contacts/{contact.id}", 200, body)
         survivor = self.people.home[contact.number]
-        assert (told["id"], told.keys()) == (survivor.id, {"id", "message", *body})
+        assert (answer["id"], answer.keys()) == (survivor.id, {"id", "message", *body})
         self.people.update(survivor, given, fields)
 
     @rule(pick=picks, company_pick=picks)
@@ -136,18 +136,18 @@ class PeopleMachine(RuleBasedStateMachine):
         if contact is None or company is None:
             return
         body = {"company_id": company.id}
-        told = self.ask("PUT", f"/contacts/{contact.id}/company", 200, body)
+        answer = self.ask("PUT", f"/contacts/{contact.id}/company", 200, body)
         survivor = self.people.home[contact.number]
-        assert told == {"id": survivor.id, "company_id": company.id}
+        assert answer == {"id": survivor.id, "company_id": company.id}
         survivor.company = company
 
     @rule(pick=picks)
     def detach(self, pick: int) -> None:
         contact = self.anybody(pick)
         if contact is not None:
-            told = self.ask("DELETE", f"/contacts/{contact.id}/company", 200)
+            answer = self.ask("DELETE", f"/contacts/{contact.id}/company", 200)
             survivor = self.people.home[contact.number]
-            assert told == {"id": survivor.id, "company_id": None}
+            assert answer == {"id": survivor.id, "company_id": None}
             survivor.company = None
 
     @rule(
@@ -159,16 +159,16 @@ class PeopleMachine(RuleBasedStateMachine):
         company = self.any_company(pick)
         if company is None:
             return
-        wanted = {"domain": domain, "external_id": external_id}
-        for name, value in wanted.items():
-            other = self.people.claimant(name, value) if value is not None else None
-            if other is not None and other is not company:
-                told = self.ask("PUT", f"/companies/{company.id}", 409, wanted)
-                assert (told["field"], told["conflicting_company_id"]) == (name, other.id)
+        claims = {"domain": domain, "external_id": external_id}
+        for name, value in claims.items():
+            claimant = self.people.claimant(name, value) if value is not None else None
+            if claimant is not None and claimant is not company:
+                answer = self.ask("PUT", f"/companies/{company.id}", 409, claims)
+                assert (answer["field"], answer["conflicting_company_id"]) == (name, claimant.id)
                 return
-        told = self.ask("PUT", f"/companies/{company.id}", 200, wanted)
+        answer = self.ask("PUT", f"/companies/{company.id}", 200, claims)
         company.domain, company.external_id = domain, external_id
-        assert (told["id"], told["domain"], told["external_id"]) == (
+        assert (answer["id"], answer["domain"], answer["external_id"]) == (
             company.id, domain, external_id,
         )  # fmt: skip
 
@@ -176,20 +176,20 @@ class PeopleMachine(RuleBasedStateMachine):
     def erase_by_id(self, pick: int) -> None:
         contact = self.anybody(pick)
         if contact is not None:
-            told = self.ask("DELETE", f"/contacts/{contact.id}/pii", 202)
-            self.erased(self.people.home[contact.number], told)
+            answer = self.ask("DELETE", f"/contacts/{contact.id}/pii", 202)
+            self.erased(self.people.home[contact.number], answer)
 
     @rule(email=st.sampled_from(EMAILS))
     def erase_by_email(self, email: str) -> None:
         self.process()
-        found = self.people.with_email_ever(email)
-        if len(found) == 1:
-            told = self.ask("DELETE", "/contacts/pii", 202, params={"email": email})
-            self.erased(found[0], told)
+        contacts = self.people.with_email_ever(email)
+        if len(contacts) == 1:
+            answer = self.ask("DELETE", "/contacts/pii", 202, params={"email": email})
+            self.erased(contacts[0], answer)
         else:
-            status = 409 if found else 404
-            told = self.ask("DELETE", "/contacts/pii", status, params={"email": email})
-            assert told.get("contact_ids", []) == self.ids(found)
+            status = 409 if contacts else 404
+            answer = self.ask("DELETE", "/contacts/pii", status, params={"email": email})
+            assert answer.get("contact_ids", []) == self.ids(contacts)
 
     @precondition(lambda self: self.waiting)
     @rule(event_pick=picks)
@@ -218,20 +218,20 @@ class PeopleMachine(RuleBasedStateMachine):
 
     def agrees_on(self, contact: Contact) -> None:
         survivor = self.people.home[contact.number]
-        told = self.ask("GET", f"/contacts/{contact.id}", 200, params={"include_events": 1})
-        events = told.pop("events")
-        assert told == self.shown(survivor)
-        assert sorted(each["id"] for each in events) == sorted(survivor.events)
+        answer = self.ask("GET", f"/contacts/{contact.id}", 200, params={"include_events": 1})
+        events = answer.pop("events")
+        assert answer == self.shown(survivor)
+        assert sorted(event["id"] for event in events) == sorted(survivor.events)
         company_id = survivor.company and survivor.company.id
-        assert {each["company_id"] for each in events} <= {company_id}
+        assert {event["company_id"] for event in events} <= {company_id}
 
     def agrees_on_email(self, email: str) -> None:
-        found = self.people.with_email(email)
-        status = (404, 200, 409)[min(len(found), 2)]
-        told = self.ask("GET", f"/contacts/by-email/{email}", status)
+        contacts = self.people.with_email(email)
+        status = (404, 200, 409)[min(len(contacts), 2)]
+        answer = self.ask("GET", f"/contacts/by-email/{email}", status)
         if status == 200:
-            assert told == self.shown(found[0])
-        assert told.get("contact_ids", self.ids(found)) == self.ids(found)
+            assert answer == self.shown(contacts[0])
+        assert answer.get("contact_ids", self.ids(contacts)) == self.ids(contacts)
 
     def agrees_on_lists(self) -> None:
         params = {"email": ",".join(EMAILS), "include_all_emails": 1, "per_page": 5000}
@@ -257,16 +257,16 @@ class PeopleMachine(RuleBasedStateMachine):
         while process_space(self.connection, self.stage.space_id, 2).rows:
             pass
         waiting, self.waiting = self.waiting, []
-        made = [
+        event_contacts = [
             (event_id, self.people.take(event_id, event, by_page=by_page))
             for event_id, event, by_page in waiting
         ]
-        for event_id, contact in made:
+        for event_id, contact in event_contacts:
             survivor = self.people.home[contact.number]
-            told = self.ask("GET", f"/events/{event_id}", 200)
+            answer = self.ask("GET", f"/events/{event_id}", 200)
             if survivor.id is None:
-                survivor.id = int(told["profile_id"])
-            assert told["profile_id"] == str(survivor.id)
+                survivor.id = int(answer["profile_id"])
+            assert answer["profile_id"] == str(survivor.id)
         self.learn_merged()
         rows = self.ask("GET", "/companies", 200, params={"per_page": 5000})["data"]
         for company, row in zip(reversed(self.people.companies), rows, strict=True):

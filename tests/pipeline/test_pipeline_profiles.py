@@ -87,11 +87,11 @@ def test_creation_times_never_decrease_with_ids(connection: psycopg.Connection) 
 def test_a_contact_is_not_older_than_one_made_meanwhile(stage: Stage) -> None:
     stage.put(event(trk_token="t1"))
     later = datetime(2026, 2, 1, tzinfo=UTC)
-    made = factories.Stage(stage.connection, stage.space_id, "").contact(created_at=later)
+    later_contact = factories.Stage(stage.connection, stage.space_id, "").contact(created_at=later)
     stage.process()
-    [(_, other), (contact, created_at)] = stage.rows("contacts", "id", "created_at")
-    assert contact > made
-    assert created_at == other == later
+    [(_, other_created_at), (contact, created_at)] = stage.rows("contacts", "id", "created_at")
+    assert contact > later_contact
+    assert created_at == other_created_at == later
 
 
 def test_event_details_are_stored_as_accepted(stage: Stage) -> None:
@@ -127,12 +127,12 @@ def parts(stage: Stage) -> list[tuple[str | None, ...]]:
 def test_the_last_parts_of_a_name_count(stage: Stage) -> None:
     """Parts that match the usual split are stored as NULL, but they still replace other parts."""
     usual = event(tracking_id="u1", first_name="Mary", last_name="Ann Smith")
-    other = event(tracking_id="u1", first_name="Mary Ann", last_name="Smith")
-    for sent, stored in (
-        ([usual], (None, None)), ([other], ("Mary Ann", "Smith")), ([usual], (None, None)),
-        ([usual, other], ("Mary Ann", "Smith")), ([other, usual], (None, None)),
+    other_event = event(tracking_id="u1", first_name="Mary Ann", last_name="Smith")
+    for events, stored in (
+        ([usual], (None, None)), ([other_event], ("Mary Ann", "Smith")), ([usual], (None, None)),
+        ([usual, other_event], ("Mary Ann", "Smith")), ([other_event, usual], (None, None)),
     ):  # fmt: skip
-        stage.run(*sent)
+        stage.run(*events)
         assert parts(stage) == [("Mary Ann Smith", *stored)]
 
 

@@ -93,9 +93,9 @@ modes = st.sampled_from(["auto", "external_id"])
 
 def run(stage: Stage, events: list[Accepted], sizes: list[int]) -> None:
     """Process rows in batches of these sizes, then all others in one batch."""
-    rest = list(events)
+    queue = list(events)
     for size in [*sizes, len(events)]:
-        now, rest = rest[:size], rest[size:]
+        now, queue = queue[:size], queue[size:]
         if now:
             stage.run(*now)
 
@@ -105,19 +105,26 @@ def run(stage: Stage, events: list[Accepted], sizes: list[int]) -> None:
 def test_identity_equals_its_model(connection: psycopg.Connection, events: list) -> None:
     stage, model = new_stage(connection), Model()
     stage.run(*events)
-    for each in events:
-        model.take(each.item, by_page=each.sender == "browser")
+    for entry in events:
+        model.take(entry.item, by_page=entry.sender == "browser")
     dump = stage.dump()
-    assert [row[1] for row in sorted(dump["events"])] == [model.home[each] for each in model.placed]
+    assert [row[1] for row in sorted(dump["events"])] == [model.home[number] for number in model.placed]
     assert [row[2] for row in sorted(dump["contacts"])] == [
         None if home == contact else home for contact, home in enumerate(model.home)
     ]
     merges = stage.rows("merges", "id", "merged_id", "survivor_id", "cause")
-    order = {number: place for place, number in enumerate(stage.values("contacts", "id"))}
+    order = {number: index for index, number in enumerate(stage.values("contacts", "id"))}
     assert [(order[row[1]], order[row[2]], row[3]) for row in merges] == model.merges
     assert {(*row[:4], *row[6:]) for row in dump["contact_identifiers"]} == {
-        (each.kind, each.value, model.home[each.origin], each.origin, each.recency, each.since)
-        for each in model.sightings
+        (
+            sighting.kind,
+            sighting.value,
+            model.home[sighting.origin],
+            sighting.origin,
+            sighting.recency,
+            sighting.since,
+        )
+        for sighting in model.sightings
     }
 
 
@@ -148,23 +155,23 @@ def test_invariants(connection: psycopg.Connection, events: list, mode: str, siz
 
 def check_nothing_is_lost(stage: Stage, events: list) -> None:
     stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
-    sent = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
-    seen = stage.values("hits", "id")
-    told = zip(events, stage.receipts, strict=True)
-    said = [receipt for each, receipt in told if isinstance(_item(each), AcceptedPerson)]
-    assert sorted(stored + sent + dropped + seen + said) == stage.receipts
+    touchpoint_receipts = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
+    hit_receipts = stage.values("hits", "id")
+    entries = zip(events, stage.receipts, strict=True)
+    person_receipts = [receipt for entry, receipt in entries if isinstance(_item(entry), AcceptedPerson)]
+    assert sorted(stored + touchpoint_receipts + dropped + hit_receipts + person_receipts) == stage.receipts
     assert stage.values("rejected", "id") == []
     replaced = dropped  # a page event's touchpoint stays when another event replaces the page event
-    assert set(stage.values("touchpoints", "id")) <= {*stored, *sent, *seen, *replaced}
-    kept = [
-        _item(each)
-        for each, receipt in zip(events, stage.receipts, strict=True)
-        if receipt not in dropped and getattr(each, "sender", None) != "browser"
+    assert set(stage.values("touchpoints", "id")) <= {*stored, *touchpoint_receipts, *hit_receipts, *replaced}
+    kept_items = [
+        _item(entry)
+        for entry, receipt in zip(events, stage.receipts, strict=True)
+        if receipt not in dropped and getattr(entry, "sender", None) != "browser"
     ]
     links = set(stage.rows("contact_identifiers", "kind", "value"))
-    for each in kept:
+    for item in kept_items:
         for kind in ("email", "tracking_id", "trk_token", "phone"):
-            value = getattr(each, kind, None)
+            value = getattr(item, kind, None)
             assert value in (None, "null", "noreply@acme.com") or (kind, value) in links
 
 
@@ -191,9 +198,11 @@ def check_stamps(stage: Stage) -> None:
 def check_sources(stage: Stage) -> None:
     masks = dict(stage.rows("contacts", "id", "source_mask"))
     events = stage.rows("events", "contact_id", "event_time", "source_mask")
-    for contact, at, source in stage.rows("touchpoints", "contact_id", "occurred_at", "source_id"):
+    for contact, occurred_at, source in stage.rows("touchpoints", "contact_id", "occurred_at", "source_id"):
         assert masks[contact] >> source & 1
-        assert all(mask >> source & 1 for owner, time, mask in events if owner == contact and time >= at)
+        assert all(
+            mask >> source & 1 for owner, time, mask in events if owner == contact and time >= occurred_at
+        )
 
 
 @SETTINGS
@@ -202,10 +211,10 @@ def test_replay_changes_nothing(connection: psycopg.Connection, events: list) ->
     stage = new_stage(connection)
     keyed = [
         AcceptedEvent(
-            **{**{name: getattr(each, name) for name in each.__struct_fields__},
+            **{**{name: getattr(entry, name) for name in entry.__struct_fields__},
                "idempotency_key": f"once-{index}"}
         )
-        for index, each in enumerate(events)
+        for index, entry in enumerate(events)
     ]  # fmt: skip
     stage.run(*keyed)
     before = stage.dump()
@@ -241,6 +250,6 @@ def test_importing_twice_changes_nothing_twice(
     dropped = len(after.pop("duplicates")) - len(before.pop("duplicates"))
     assert dropped == len(imported)
     # Identifiers were seen once more, but belong to the same contacts.
-    seen = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
-    assert seen[0] == seen[1]
+    identifiers = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
+    assert identifiers[0] == identifiers[1]
     assert before == after

@@ -204,9 +204,9 @@ def test_nothing_is_held_of_spaces_where_nothing_waits(
 
 def test_few_spaces_are_read_ahead(connection: psycopg.Connection) -> None:
     ahead, stages = ReadAhead(max_spaces=1), [new_stage(connection) for _ in range(2)]
-    for each in stages:
-        each.put(*people(4))
-        batch(each, ahead)
+    for stage in stages:
+        stage.put(*people(4))
+        batch(stage, ahead)
     assert ahead.take(connection, stages[1].space_id) is None
     assert ahead.take(connection, stages[0].space_id) is not None
 

@@ -91,13 +91,13 @@ def test_it_works(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -
     assert (job.name, job.changed, job.share, job.percentage) == ("fb-paid", 0, 0, "0 %")
     assert stage.space_id in RECLASSIFICATION_DUTY.waiting(stage.connection)
     assert reclassify(stage, 1) == 4
-    own = (PAID, "own_utm_source", None, "boots")
+    own_source = (PAID, "own_utm_source", None, "boots")
     paid = (PAID, "own_utm_source_paid", None, "boots")
-    assert named(stage) == [(first, *own), (second, *own), (third, *paid)]
+    assert named(stage) == [(first, *own_source), (second, *own_source), (third, *paid)]
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(PAID, "own_utm_source")]
     assert all(mask & 1 << PAID for mask in stage.values("contacts", "source_mask"))
     masks = dict(stage.rows("events", "id", "source_mask"))
-    assert all(masks[each] & 1 << PAID for each in (third, order))
+    assert all(masks[touchpoint] & 1 << PAID for touchpoint in (third, order))
     assert set(stage.values("pending_paths", "event_id")) == {third, order}
     assert left(stage) == []
     assert stage.space_id not in RECLASSIFICATION_DUTY.waiting(stage.connection)
@@ -128,7 +128,7 @@ def test_nothing_is_done_for_a_name_that_does_not_change(
 
 def test_names_go_together(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -> None:
     links = [f"{PAGE}?utm_source={name}" for name in "abcabc"]
-    stage.run(*(hit(url=url, trk_token=f"{at}") for at, url in enumerate(links)))
+    stage.run(*(hit(url=url, trk_token=f"{index}") for index, url in enumerate(links)))
     set_names(stage, {"a": "email", "b": "sms"})
     assert reclassify_next(stage.connection, stage.space_id, 2)
     set_names(stage, {"c": "bing_ads"})
@@ -205,12 +205,12 @@ def test_a_row_that_fails_stays_and_blocks_none(
         *(hit(url=LINK + extra, trk_token=f"one{extra}") for extra in ("", "&bad", "&c"))
     )
     set_names(stage, {"fb-paid": "facebook_ads"})
-    known = reclassification.classify_anew
+    classify = reclassification.classify_anew
 
     def fail(stored: Any, *rest: Any) -> Any:
         if "bad" in stored.url:
             raise ValueError
-        return known(stored, *rest)
+        return classify(stored, *rest)
 
     monkeypatch.setattr(reclassification, "classify_anew", fail)
     reclassify(stage)
@@ -224,8 +224,8 @@ def test_a_space_that_is_locked_is_left_for_later(
 ) -> None:
     stage.run(hit(url=LINK, trk_token="one"))
     set_names(stage, {"fb-paid": "facebook_ads"})
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+    with psycopg.connect(database_url) as other_connection:
+        other_connection.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         assert not reclassify_next(stage.connection, stage.space_id)
     assert reclassify(stage) == 1
 
@@ -307,8 +307,8 @@ def test_the_past_is_what_it_would_have_been(
     that others depend on.
     """
     earlier, later = new_stage(connection), new_stage(connection)
-    items = [some_item(number, at) for at, number in enumerate(numbers)]
-    between = [some_item(number, at) for at, number in enumerate(late, start=len(numbers))]
+    items = [some_item(number, index) for index, number in enumerate(numbers)]
+    between = [some_item(number, index) for index, number in enumerate(late, start=len(numbers))]
     order.shuffle(items)
     names = {"fb-paid": "facebook_ads", "tube": "youtube_ads", "email": "sms"}
     set_names(earlier, names)

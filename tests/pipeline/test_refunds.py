@@ -134,8 +134,8 @@ def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
 
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
     bought, returned = stage.run(order(), back(one("r1", "10")))
-    for gone in (bought, returned):
-        stage.connection.execute("DELETE FROM events WHERE id = %s", (gone,))
+    for event_id in (bought, returned):
+        stage.connection.execute("DELETE FROM events WHERE id = %s", (event_id,))
     stage.run(back(one("r2", "5")))
     stage.run(order())
     stage.run(back(one("r1", "10")))
@@ -182,22 +182,24 @@ statements = st.builds(
 def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
     """Return what remains of an order, computed independently."""
     latest: dict[tuple[str, str], MoneyBack] = {}
-    for each in statement:
-        key = each.part, each.item
-        if key not in latest or latest[key].version <= each.version:
-            latest[key] = each
+    for entry in statement:
+        key = entry.part, entry.item
+        if key not in latest or latest[key].version <= entry.version:
+            latest[key] = entry
     returned = Decimal(0)
-    for part in {part for part, _ in latest}:
-        total = latest.get((part, ""))
-        items = [each for (name, item), each in latest.items() if name == part and item]
-        single = sum(Decimal(each.amount or 0) for each in items if not each.failed)
+    for refund_part in {refund_part for refund_part, _ in latest}:
+        total = latest.get((refund_part, ""))
+        items = [entry for (name, item), entry in latest.items() if name == refund_part and item]
+        single = sum(Decimal(entry.amount or 0) for entry in items if not entry.failed)
         if total is None:
             returned += single
         elif total.amount is None:
             return Decimal(0)
         else:
             fell = sum(
-                Decimal(each.amount or 0) for each in items if each.failed and each.version > total.version
+                Decimal(entry.amount or 0)
+                for entry in items
+                if entry.failed and entry.version > total.version
             )
             returned += max(Decimal(total.amount) - fell, single, Decimal(0))
     return amount - min(amount, returned)
@@ -217,7 +219,7 @@ def test_any_life_of_an_order(
     doesn't matter.
     """
     stage = new_stage(connection)
-    arrivals = [back(each) for each in statement]
+    arrivals = [back(entry) for entry in statement]
     arrivals.insert(place, order("50"))
     stage.put(*arrivals)
     stage.process(limit)

@@ -34,13 +34,13 @@ def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
     stage.put(POISON)
     broken = stage.put_row("event", '{"email": "secret@acme.com", "event_name": 1}')
     half = stage.put_row("event", '{"email": "secret')
-    other = stage.put_row("visit", "{}")
+    unknown_id = stage.put_row("visit", "{}")
     stage.process()
     rows = {row[0]: row[1:] for row in stage.rows("rejected", "id", "reason", "detail")}
     assert rows[stage.receipts[0]][0] == "processing_error"
     assert rows[broken] == ("unreadable_payload", "ValidationError")
     assert rows[half] == ("unreadable_payload", "DecodeError")
-    assert rows[other][0] == "unknown_kind"
+    assert rows[unknown_id][0] == "unknown_kind"
     assert not any("secret" in detail for _, detail in rows.values())
 
 
@@ -57,8 +57,8 @@ def test_a_row_that_breaks_python_is_rejected_too(stage: Stage, monkeypatch: pyt
 def test_replay_puts_rows_back_under_their_ids(stage: Stage) -> None:
     [receipt] = stage.put(POISON)
     stage.process()
-    [listed] = [row for row in list_rejected(stage.connection) if row.space_id == stage.space_id]
-    assert (listed.id, listed.kind) == (receipt, "event")
+    [rejected_row] = [row for row in list_rejected(stage.connection) if row.space_id == stage.space_id]
+    assert (rejected_row.id, rejected_row.kind) == (receipt, "event")
     assert replay_rejected(stage.connection, stage.space_id) == 1
     assert stage.values("inbox", "id") == [receipt]
     stage.connection.execute(

@@ -13,16 +13,16 @@ def test_it_works(connection: psycopg.Connection, sizes: tuple[int, ...]) -> Non
     """The business repeats the page's key without its order, and the page sends the order again. The result
     is the same in one batch or several.
     """
-    sent = [
+    events = [
         by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k2")),
         by("api_key", event(email="a@example.com", idempotency_key="k2")),
         by("browser", event(email="a@example.com", order_id="o3", idempotency_key="k3")),
     ]
     stage = new_stage(connection)
     for size in sizes:
-        now, sent = sent[:size], sent[size:]
+        now, events = events[:size], events[size:]
         stage.run(*now)
-    kept = stage.rows("events", "idempotency_key", "order_id", "sender")
-    assert sorted(kept) == [("k2", None, "api_key"), ("k3", "o3", "browser")]
-    (gone,) = stage.rows("duplicates", "reason", "sender")
-    assert gone == ("idempotency_key", "browser")
+    rows = stage.rows("events", "idempotency_key", "order_id", "sender")
+    assert sorted(rows) == [("k2", None, "api_key"), ("k3", "o3", "browser")]
+    (duplicate,) = stage.rows("duplicates", "reason", "sender")
+    assert duplicate == ("idempotency_key", "browser")

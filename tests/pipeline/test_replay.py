@@ -25,7 +25,7 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
                "queued_at": "-infinity"}  # fmt: skip
     failed = forwarder.delivery(destination_id, status="failed", **columns)
     expired = forwarder.delivery(destination_id, status="expired")
-    others = [
+    other_deliveries = [
         forwarder.delivery(destination_id, status=status, reason=reason)
         for status, reason in (("delivered", None), ("skipped", "paused"), ("retrying", None))
     ]
@@ -37,31 +37,31 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
     )}  # fmt: skip
     assert rows[failed] == ("queued", None, 0, "order-7", True, True, None)
     assert rows[expired][0] == "queued"
-    assert [rows[other][0] for other in others] == ["delivered", "skipped", "retrying"]
+    assert [rows[delivery][0] for delivery in other_deliveries] == ["delivered", "skipped", "retrying"]
     assert len(api.get(f"/deliveries/{failed}").json()["history"]) == 1
     assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
 
 
 def test_which_ones(api: Api, forwarder: Forwarder) -> None:
-    destination_id, other = forwarder.make(), forwarder.make()
-    made = {
+    destination_id, other_destination_id = forwarder.make(), forwarder.make()
+    delivery_ids = {
         reason: forwarder.delivery(destination_id, status="skipped", reason=reason) for reason in SkipReason
     }
     failed = forwarder.delivery(destination_id, status="failed")
-    theirs = forwarder.delivery(other, status="failed")
-    told = replay(api, destination_id, status=["failed"], delivery_ids=[theirs, made["paused"]])
-    assert told["queued"] == 0
+    theirs = forwarder.delivery(other_destination_id, status="failed")
+    answer = replay(api, destination_id, status=["failed"], delivery_ids=[theirs, delivery_ids["paused"]])
+    assert answer["queued"] == 0
     assert replay(api, destination_id, status=["skipped"], reason=["paused"])["queued"] == 1
-    assert dict(forwarder.deliveries("id", "status"))[made["paused"]] == "queued"
-    ids = [failed, made["no_mapping"], made["do_not_capi"], 999999999999999999]
-    told = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
-    assert told["queued"] == 2
+    assert dict(forwarder.deliveries("id", "status"))[delivery_ids["paused"]] == "queued"
+    ids = [failed, delivery_ids["no_mapping"], delivery_ids["do_not_capi"], 999999999999999999]
+    answer = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
+    assert answer["queued"] == 2
     assert (
         replay(api, destination_id, status=["skipped"])["queued"]
-        == len(set(made) - set(delivery_log.NEVER_AGAIN)) - 2
+        == len(set(delivery_ids) - set(delivery_log.NEVER_AGAIN)) - 2
     )
-    left = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
-    assert set(left) == set(delivery_log.NEVER_AGAIN)
+    skip_reasons = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
+    assert set(skip_reasons) == set(delivery_log.NEVER_AGAIN)
 
 
 def test_too_old(api: Api, forwarder: Forwarder) -> None:
@@ -83,8 +83,8 @@ def test_a_deleted_event_stays_deleted(api: Api, forwarder: Forwarder) -> None:
 
 
 def test_what_is_not_known_is_ignored(api: Api, forwarder: Forwarder) -> None:
-    told = replay(api, forwarder.make(), other=[{}], statuses=["delivered"])
-    assert told == {"queued": 0, "too_old": 0, "more": False}
+    answer = replay(api, forwarder.make(), other=[{}], statuses=["delivered"])
+    assert answer == {"queued": 0, "too_old": 0, "more": False}
 
 
 def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,9 @@ def stages(connection: psycopg.Connection) -> list[Stage]:
     """Seven Spaces with a waiting row. No other Space has one."""
     connection.execute("DELETE FROM inbox")
     stages = [new_stage(connection) for _ in range(7)]
-    for each in stages:
-        each.put(event())
-    assert spaces_with_rows(connection, "inbox") == [each.space_id for each in stages]
+    for stage in stages:
+        stage.put(event())
+    assert spaces_with_rows(connection, "inbox") == [stage.space_id for stage in stages]
     return stages
 
 
@@ -35,7 +35,7 @@ class Ended(list[set[int]]):
 
 
 def places(stages: list[Stage], spaces: list[int]) -> list[int]:
-    order = [each.space_id for each in stages]
+    order = [stage.space_id for stage in stages]
     return [order.index(space_id) for space_id in spaces]
 
 
@@ -44,14 +44,14 @@ def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
     way = Rounds(ended.append)
     looks = [places(stages, way.poll(connection)) for _ in range(4)]
     assert looks == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
-    assert ended == [{each.space_id for each in stages}]
+    assert ended == [{stage.space_id for stage in stages}]
 
 
 def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection, stages: list[Stage]) -> None:
     way = Rounds(Ended().append)
     assert places(stages, way.poll(connection)) == [0, 1, 2]
-    for place in (0, 3, 4):
-        stages[place].process()
+    for index in (0, 3, 4):
+        stages[index].process()
     assert places(stages, way.poll(connection)) == [5, 6, 1]
 
 
@@ -59,12 +59,12 @@ def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: li
     ended = Ended()
     way = Rounds(ended.append)
     way.poll(connection)
-    for each in stages[2:]:
-        each.process()
+    for stage in stages[2:]:
+        stage.process()
     assert places(stages, way.poll(connection)) == [0, 1]
     assert places(stages, way.poll(connection)) == [0, 1]
-    for each in stages:
-        each.process()
+    for stage in stages:
+        stage.process()
     assert [way.poll(connection) for _ in range(2)] == [[], []]
     assert ended[-1] == set()
 
@@ -96,10 +96,10 @@ def test_a_space_that_others_have_taken_is_left(
     connection: psycopg.Connection, stages: list[Stage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pipeline task leaves it when its batch finds no rows."""
-    left: list[int] = []
-    monkeypatch.setattr(Rounds, "jump", lambda _: left.append(1))
+    jumps: list[int] = []
+    monkeypatch.setattr(Rounds, "jump", lambda _: jumps.append(1))
     duty = make_pipeline_duty()
     assert duty.attend(connection, stages[0].space_id)
-    assert left == []
+    assert jumps == []
     assert not duty.attend(connection, stages[0].space_id)
-    assert left == [1]
+    assert jumps == [1]

@@ -74,13 +74,13 @@ def test_where_it_came_from(stage: Stage, given: dict[str, str], expected: tuple
 
 def test_stored_events_are_credited_to_it_afterwards(stage: Stage, client: httpx.Client) -> None:
     stage.run(event(email="a@b.org", event_time=T0 + DAY, amount="10"))
-    asked = {
+    query = {
         **OCTOBER, "sources": ["google_ads"], "fields": ["amount"], "attribution_model": "linear",
         "attribution_window": 30,
     }  # fmt: skip
-    assert client.get("/events", params=asked).json()["data"] == []
+    assert client.get("/events", params=query).json()["data"] == []
     stage.run(came(), came(60, source="sms"))
-    [row] = client.get("/events", params=asked).json()["data"]
+    [row] = client.get("/events", params=query).json()["data"]
     assert row["amount"] == 5
     assert stage.values("events", "source_mask") == [ADS | SMS]
 
@@ -132,9 +132,9 @@ def test_what_is_the_same(
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_it_and_an_event_s_touchpoint_are_alike(stage: Stage, limit: int) -> None:
-    said = {"email": "a@b.org", "trk_source": "google_ads", "trk_campaign": "12"}
-    stage.put(event(**said), came(5, campaign_id="12", campaign_name="Spring"))
-    stage.put(event(**said, event_time=T0 + 20 * MINUTE))
+    values = {"email": "a@b.org", "trk_source": "google_ads", "trk_campaign": "12"}
+    stage.put(event(**values), came(5, campaign_id="12", campaign_name="Spring"))
+    stage.put(event(**values, event_time=T0 + 20 * MINUTE))
     stage.process(limit)
     assert len(stage.values("touchpoints", "id")) == 1
     assert [row[0] for row in stage.rows("duplicates", "reason")] == ["repeated_touch"]
@@ -157,11 +157,11 @@ def test_what_is_no_identifier_is_told(stage: Stage, client: httpx.Client) -> No
 
 
 def test_its_receipt_does_not_end_as_an_event_s_does(stage: Stage, client: httpx.Client) -> None:
-    made, sent = stage.run(event(trk_token="t1", trk_source="sms"), came())
-    assert client.delete(f"/events/{made}").status_code == 200
-    assert made in stage.values("touchpoints", "id")
-    assert client.get(f"/receipts/{made}").status_code == 404
-    assert receipt_of(client, sent)["status"] == "stored"
+    event_id, touchpoint_id = stage.run(event(trk_token="t1", trk_source="sms"), came())
+    assert client.delete(f"/events/{event_id}").status_code == 200
+    assert event_id in stage.values("touchpoints", "id")
+    assert client.get(f"/receipts/{event_id}").status_code == 404
+    assert receipt_of(client, touchpoint_id)["status"] == "stored"
 
 
 def test_a_row_that_cannot_be_read_is_rejected(stage: Stage) -> None:

@@ -66,11 +66,11 @@ def test_a_set_keeps_its_number_in_later_batches(stage: Stage) -> None:
 
 
 def test_every_space_has_its_own(stage: Stage) -> None:
-    other = new_stage(stage.connection)
+    other_stage = new_stage(stage.connection)
     stage.run(event(**SHOES))
-    other.run(event(**{**SHOES, "trk_keyword": "boot"}), event(**SHOES))
+    other_stage.run(event(**{**SHOES, "trk_keyword": "boot"}), event(**SHOES))
     assert stage.values("tag_sets", "id") == [1]
-    assert other.values("tag_sets", "id") == [1, 2]
+    assert other_stage.values("tag_sets", "id") == [1, 2]
 
 
 def test_nothing_is_left_of_a_batch_that_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,8 +94,8 @@ def fail(*_: object) -> None:
 def test_workers_take_turns(stage: Stage, database_url: str) -> None:
     """A worker with outdated knowledge of the stored tag sets never assigns a number twice."""
     with connect(database_url) as second:
-        other = Stage(second, stage.space_id)
-        for number, worker in enumerate((stage, other, stage, other)):
+        second_stage = Stage(second, stage.space_id)
+        for number, worker in enumerate((stage, second_stage, stage, second_stage)):
             worker.run(touch(email="ada@example.com", campaign_id=str(number // 2),
                              occurred_at=T0 + number * 40 * MINUTE))  # fmt: skip
     rows = stage.rows("touchpoints", "occurred_at", "campaign_id", "tag_set_id")

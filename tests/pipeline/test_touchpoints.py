@@ -18,9 +18,9 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def click(minute: float = 0, **values: object) -> object:
-    at = T0 + int(minute * MINUTE)
-    given = {"trk_token": "t1", "trk_source": "google_ads", "event_time": at}
-    return event(**{**given, **values})
+    event_time = T0 + int(minute * MINUTE)
+    defaults = {"trk_token": "t1", "trk_source": "google_ads", "event_time": event_time}
+    return event(**{**defaults, **values})
 
 
 def test_it_works(stage: Stage) -> None:

@@ -70,7 +70,7 @@ def destination(platform: Platform, settings: dict[str, Any], **fields: Any) -> 
 
 
 def call_for(platform: Platform, to: Destination, *conversions: Conversion) -> EgressRequest:
-    return platform.request([platform.build(one, to) for one in conversions], to)
+    return platform.request([platform.build(conversion, to) for conversion in conversions], to)
 
 
 def seen(call: EgressRequest) -> dict[str, Any]:

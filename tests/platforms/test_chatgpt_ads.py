@@ -135,9 +135,9 @@ def test_a_trial_is_only_validated() -> None:
 def test_event_names(
     conversion: Conversion, mapping: dict[str, str | None], names: tuple[str, str | None]
 ) -> None:
-    part = sent(conversion, openai(event_names=mapping))
-    assert (part["type"], part.get("custom_event_name")) == names
-    assert part["data"] == {"type": DATA_TYPES[names[0]]}
+    payload = sent(conversion, openai(event_names=mapping))
+    assert (payload["type"], payload.get("custom_event_name")) == names
+    assert payload["data"] == {"type": DATA_TYPES[names[0]]}
 
 
 def test_every_name_is_a_type_with_data() -> None:
@@ -238,17 +238,17 @@ def test_or_it_is_sent_without_its_person() -> None:
     limit = openai({"consent_denied": "limit"})
     event = but(consent=DENIED, cookies={"obref": OBREF})
     assert CHATGPT_ADS.skip_reason(event, limit) is None
-    part = sent(event, limit)
-    assert (part["opt_out"], part["oppref"]) == (True, "op1")
-    assert "user" not in part
+    payload = sent(event, limit)
+    assert (payload["opt_out"], payload["oppref"]) == (True, "op1")
+    assert "user" not in payload
     without_click = but(consent=DENIED, click=None)
     assert CHATGPT_ADS.skip_reason(without_click, limit) is SkipReason.NO_IDENTIFIER
 
 
 def test_without_personalization_the_person_is_still_matched() -> None:
-    part = sent(but(consent=AdConsent(ad_user_data=True, ad_personalization=False)))
-    assert part["opt_out"] is True
-    assert part["user"]["emails_sha256"]
+    payload = sent(but(consent=AdConsent(ad_user_data=True, ad_personalization=False)))
+    assert payload["opt_out"] is True
+    assert payload["user"]["emails_sha256"]
     assert "opt_out" not in sent(but(consent=AdConsent()))
 
 
@@ -256,19 +256,19 @@ def test_without_personalization_the_person_is_still_matched() -> None:
 def test_what_is_shown(conversion: Conversion) -> None:
     person = msgspec.structs.replace(conversion.person, city=None, state=None)  # sent in clear
     conversion = but(conversion, person=person)
-    part = sent(conversion)
-    shown = CHATGPT_ADS.redact(part)
-    assert_shows_nobody(shown, conversion)
-    assert_hashed(part, conversion)
-    assert (shown["id"], shown["timestamp_ms"]) == ("dedup-1", conversion.event_time)
-    assert (shown["type"], shown["data"]) == (part["type"], part["data"])
-    assert shown.get("source_url") in (None, "https://shop.example/thanks")
+    payload = sent(conversion)
+    redacted_payload = CHATGPT_ADS.redact(payload)
+    assert_shows_nobody(redacted_payload, conversion)
+    assert_hashed(payload, conversion)
+    assert (redacted_payload["id"], redacted_payload["timestamp_ms"]) == ("dedup-1", conversion.event_time)
+    assert (redacted_payload["type"], redacted_payload["data"]) == (payload["type"], payload["data"])
+    assert redacted_payload.get("source_url") in (None, "https://shop.example/thanks")
 
 
 def test_places_and_references_are_masked() -> None:
     event = bare(person=ConvertedPerson(city="Ulm", state="BW", country="DE"), cookies={"obref": OBREF})
-    shown = json.dumps(CHATGPT_ADS.redact(sent(but(event, url_click_ids={"oppref": "op1"}))))
-    assert not any(text in shown for text in ("Ulm", "BW", "DE", OBREF, "op1"))
+    redacted_text = json.dumps(CHATGPT_ADS.redact(sent(but(event, url_click_ids={"oppref": "op1"}))))
+    assert not any(text in redacted_text for text in ("Ulm", "BW", "DE", OBREF, "op1"))
 
 
 # ---------------------------------------------------------------------------------------- answers
@@ -359,9 +359,9 @@ def test_answers_without_an_error_of_openai(body: bytes) -> None:
 
 def test_errors_tell_nothing_of_people() -> None:
     message = f"invalid email a@example.com or {'0f' * 32} from 203.0.113.9"
-    found = CHATGPT_ADS.classify(answer(400, problem(message)), 1)
-    assert isinstance(found, CallRefused)
-    assert not any(quoted in found.error for quoted in ("@", "0f0f", "203.0"))
+    verdict = CHATGPT_ADS.classify(answer(400, problem(message)), 1)
+    assert isinstance(verdict, CallRefused)
+    assert not any(quoted in verdict.error for quoted in ("@", "0f0f", "203.0"))
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,11 @@ def test_the_least() -> None:
 def test_several_actions_in_one_call() -> None:
     """Each event names its conversion action. An event without one would go to all of them."""
     body = seen(call_for(GOOGLE, TO, CONVERSION, LEAD, CONVERSION))["body"]
-    assert [(each["reference"], each["productDestinationId"]) for each in body["destinations"]] == [
+    assert [(target["reference"], target["productDestinationId"]) for target in body["destinations"]] == [
         ("555000111", "555000111"),
         ("555000222", "555000222"),
     ]
-    assert [each["destinationReferences"] for each in body["events"]] == [
+    assert [event["destinationReferences"] for event in body["events"]] == [
         ["555000111"], ["555000222"], ["555000111"],
     ]  # fmt: skip
 
@@ -110,8 +110,8 @@ def test_a_trial_only_validates() -> None:
 )
 def test_one_click_id(credited: dict[str, str], own: dict[str, str], expected: dict[str, str] | None) -> None:
     click = msgspec.structs.replace(CONVERSION.click, ids=credited)
-    part = GOOGLE.build(but(click=click, url_click_ids=own), TO)
-    assert part.get("adIdentifiers") == expected
+    payload = GOOGLE.build(but(click=click, url_click_ids=own), TO)
+    assert payload.get("adIdentifiers") == expected
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_amounts(amount: str) -> None:
     ],
 )
 def test_consent(consent: AdConsent, expected: dict[str, str] | None) -> None:
-    part = GOOGLE.build(but(consent=consent), TO)
-    assert part.get("consent") == expected
-    assert ("userData" in part) == (consent.ad_user_data is not False)
+    payload = GOOGLE.build(but(consent=consent), TO)
+    assert payload.get("consent") == expected
+    assert ("userData" in payload) == (consent.ad_user_data is not False)
 
 
 DENIED = AdConsent(ad_user_data=False)
@@ -177,8 +177,8 @@ def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: S
 
 @pytest.fixture(scope="module")
 def key() -> str:
-    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    return made.private_bytes(
+    private_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return private_key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
 
@@ -219,10 +219,12 @@ def test_a_refresh_token_is_exchanged() -> None:
 
 
 def test_the_token_comes_from_where_google_is_said_to_be(key: str) -> None:
-    away = msgspec.structs.replace(to(account(key)), url="http://127.0.0.1:9")
-    assert ask(away)[0] == "http://127.0.0.1:9/token"
-    told = msgspec.structs.replace(to(token_url="https://t.example/x"), url="http://127.0.0.1:9")
-    assert ask(told)[0] == "https://t.example/x"
+    other_destination = msgspec.structs.replace(to(account(key)), url="http://127.0.0.1:9")
+    assert ask(other_destination)[0] == "http://127.0.0.1:9/token"
+    configured_destination = msgspec.structs.replace(
+        to(token_url="https://t.example/x"), url="http://127.0.0.1:9"
+    )
+    assert ask(configured_destination)[0] == "https://t.example/x"
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
     ],
 )
 def test_token_answers(given: EgressResponse, expected: object) -> None:
-    found = GOOGLE.read_token(given)
-    assert (found[:2] if isinstance(found, IssuedToken) else found.is_temporary) == expected
+    outcome = GOOGLE.read_token(given)
+    assert (outcome[:2] if isinstance(outcome, IssuedToken) else outcome.is_temporary) == expected
 
 
 def status(name: str, code: int, *details: dict[str, Any]) -> EgressResponse:
@@ -119,15 +119,15 @@ def test_how_long_google_asks_to_wait() -> None:
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
     conversion, secret = of_somebody(number.hex)
-    part = GOOGLE.build(conversion, TO)
-    shown = GOOGLE.redact(part)
-    assert [value for value in secret if value in json.dumps(shown)] == []
+    payload = GOOGLE.build(conversion, TO)
+    redacted_payload = GOOGLE.redact(payload)
+    assert [value for value in secret if value in json.dumps(redacted_payload)] == []
     assert all(
-        value not in json.dumps(shown)
-        for identifier in part["userData"]["userIdentifiers"]
+        value not in json.dumps(redacted_payload)
+        for identifier in payload["userData"]["userIdentifiers"]
         for value in identifier.values()
     )
-    assert shown["transactionId"] == CONVERSION.dedup_id
-    assert shown["eventTimestamp"] == "2026-11-20T10:15:30Z"
-    assert shown["conversionValue"] == 149.9
-    assert shown["destinationReferences"] == ["555000111"]
+    assert redacted_payload["transactionId"] == CONVERSION.dedup_id
+    assert redacted_payload["eventTimestamp"] == "2026-11-20T10:15:30Z"
+    assert redacted_payload["conversionValue"] == 149.9
+    assert redacted_payload["destinationReferences"] == ["555000111"]

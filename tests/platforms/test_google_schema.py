@@ -52,7 +52,7 @@ CLICKS = st.dictionaries(st.sampled_from(["gclid", "gbraid", "wbraid"]), st.just
 @st.composite
 def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
     """Draw a call's conversions, whether each is a correction, and whether the call is a test."""
-    found = [
+    drawn_conversions = [
         msgspec.structs.replace(
             draw(conversions()),
             url_click_ids=draw(
@@ -62,7 +62,7 @@ def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
         )
         for _ in range(8)
     ]
-    return found, draw(st.lists(st.booleans(), min_size=8, max_size=8)), draw(st.booleans())
+    return drawn_conversions, draw(st.lists(st.booleans(), min_size=8, max_size=8)), draw(st.booleans())
 
 
 def body(found: list[Conversion], is_correction: list[bool], is_test: bool) -> Any:

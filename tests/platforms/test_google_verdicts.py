@@ -92,9 +92,9 @@ def test_indices_as_strings() -> None:
     ],
 )  # fmt: skip
 def test_names_of_reasons(reason: Any, name: str) -> None:
-    found = read(group("FAILED", {"reason": reason, "recordIndices": [0], "recordCount": "1"}))
-    assert found.events[0].reason == name
-    assert (found.events[0].error is None) == (name != OTHER)
+    outcome = read(group("FAILED", {"reason": reason, "recordIndices": [0], "recordCount": "1"}))
+    assert outcome.events[0].reason == name
+    assert (outcome.events[0].error is None) == (name != OTHER)
 
 
 def test_no_reason_is_a_skip_reason_too() -> None:

@@ -85,9 +85,9 @@ def test_both_names_or_none(first: str | None, last: str | None, expected: dict[
 
 
 def test_the_list_of_ids_is_there_even_when_empty() -> None:
-    named = but(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
-    assert LINKEDIN.skip_reason(named, TO) is None
-    assert LINKEDIN.build(named, TO)["user"]["userIds"] == []
+    conversion = but(BARE, person=ConvertedPerson(first_name="Mary", last_name="Valéry"))
+    assert LINKEDIN.skip_reason(conversion, TO) is None
+    assert LINKEDIN.build(conversion, TO)["user"]["userIds"] == []
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_an_ended_version_is_said_to_be_one() -> None:
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
     conversion, secret = of_somebody(number.hex)
-    shown = LINKEDIN.redact(LINKEDIN.build(conversion, TO))
-    assert [value for value in secret if value in json.dumps(shown)] == []
-    assert shown["conversion"] == "urn:lla:llaPartnerConversion:104012"
-    assert shown["conversionHappenedAt"] == 1795169730000
-    assert shown["eventId"] == CONVERSION.dedup_id
-    assert shown["conversionValue"] == {"currencyCode": "USD", "amount": "149.9"}
+    redacted_payload = LINKEDIN.redact(LINKEDIN.build(conversion, TO))
+    assert [value for value in secret if value in json.dumps(redacted_payload)] == []
+    assert redacted_payload["conversion"] == "urn:lla:llaPartnerConversion:104012"
+    assert redacted_payload["conversionHappenedAt"] == 1795169730000
+    assert redacted_payload["eventId"] == CONVERSION.dedup_id
+    assert redacted_payload["conversionValue"] == {"currencyCode": "USD", "amount": "149.9"}

@@ -63,8 +63,8 @@ def test_it_works() -> None:
 
 
 def test_the_least() -> None:
-    part = META.build(LEAD, TO)
-    assert part == {
+    payload = META.build(LEAD, TO)
+    assert payload == {
         "event_name": "Lead",
         "event_time": 1795169730,
         "event_id": "e1",
@@ -74,13 +74,15 @@ def test_the_least() -> None:
 
 
 def test_custom_events_go_under_what_people_call_them() -> None:
-    named = but(event_name="custom_event_7", configured_name="Demo booked")
-    assert META.build(named, TO)["event_name"] == "Demo booked"
+    custom_event = but(event_name="custom_event_7", configured_name="Demo booked")
+    assert META.build(custom_event, TO)["event_name"] == "Demo booked"
     assert META.build(but(event_name="custom_event_7"), TO)["event_name"] == "custom_event_7"
-    own = msgspec.structs.replace(TO, event_names={"custom_event_7": "Booked", "purchase": None})
-    assert META.build(named, own)["event_name"] == "Booked"
-    assert META.find_name(CONVERSION, own) is None
-    assert META.find_name(named, TO) == "Demo booked"
+    renaming_destination = msgspec.structs.replace(
+        TO, event_names={"custom_event_7": "Booked", "purchase": None}
+    )
+    assert META.build(custom_event, renaming_destination)["event_name"] == "Booked"
+    assert META.find_name(CONVERSION, renaming_destination) is None
+    assert META.find_name(custom_event, TO) == "Demo booked"
 
 
 @pytest.mark.parametrize(
@@ -169,9 +171,9 @@ LDU = {
 )
 def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
     where = {"data_processing_country": 1, "data_processing_state": 1000}
-    part = META.build(but(consent=consent), to(limited_data_use=setting, **where))
-    found = {name: value for name, value in part.items() if name.startswith("data_processing")}
-    assert found == (LDU if limited else {})
+    payload = META.build(but(consent=consent), to(limited_data_use=setting, **where))
+    processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
+    assert processing_fields == (LDU if limited else {})
 
 
 def test_a_trial_carries_the_test_code() -> None:
@@ -193,11 +195,11 @@ def test_odd_values() -> None:
     person = ConvertedPerson(first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR")
     long = "x" * 20_000
     odd = but(person=person, user_agent=long, order_id=long, url=f"https://e.example/{long}")
-    part = META.build(odd, TO)
-    assert part["user_data"].keys() >= {"fn", "ct", "st", "country"}
-    assert "ln" not in part["user_data"]
-    assert part["event_source_url"].endswith(long)
-    assert json.loads(META.request([part], TO).body)["data"] == [part]
+    payload = META.build(odd, TO)
+    assert payload["user_data"].keys() >= {"fn", "ct", "st", "country"}
+    assert "ln" not in payload["user_data"]
+    assert payload["event_source_url"].endswith(long)
+    assert json.loads(META.request([payload], TO).body)["data"] == [payload]
 
 
 def test_a_token_cannot_break_out_of_the_url() -> None:
@@ -285,18 +287,18 @@ def test_no_token_gets_into_an_error() -> None:
     token = "EAAB1" + "x" * 60
     for body in (failure(190, message=f"Malformed access token {token}"), {"error": token}):
         assert token not in repr(META.classify(answer(400, body), 1))
-    told = META.classify(answer(400, failure(100, message="bad jane@example.com 203.0.113.9")), 1)
-    assert "jane" not in repr(told)
-    assert "203" not in repr(told)
+    verdict = META.classify(answer(400, failure(100, message="bad jane@example.com 203.0.113.9")), 1)
+    assert "jane" not in repr(verdict)
+    assert "203" not in repr(verdict)
 
 
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
     conversion, secret = of_somebody(number.hex)
-    shown = META.redact(META.build(conversion, to(limited_data_use="always")))
-    assert [value for value in secret if value in json.dumps(shown)] == []
-    assert shown["event_name"] == "Purchase"
-    assert shown["event_time"] == 1795169730
-    assert shown["event_id"] == CONVERSION.dedup_id
-    assert shown["event_source_url"] == "https://shop.example/thanks"
-    assert shown["custom_data"]["value"] == 149.9
+    redacted_payload = META.redact(META.build(conversion, to(limited_data_use="always")))
+    assert [value for value in secret if value in json.dumps(redacted_payload)] == []
+    assert redacted_payload["event_name"] == "Purchase"
+    assert redacted_payload["event_time"] == 1795169730
+    assert redacted_payload["event_id"] == CONVERSION.dedup_id
+    assert redacted_payload["event_source_url"] == "https://shop.example/thanks"
+    assert redacted_payload["custom_data"]["value"] == 149.9

@@ -109,9 +109,9 @@ def test_there_is_no_trial() -> None:
 )  # fmt: skip
 def test_event_names(conversion: Conversion, mapping: dict[str, str | None], event: dict[str, str]) -> None:
     to = microsoft(event_names=mapping)
-    part = MICROSOFT.build(conversion, to)
-    found = {name: part[name] for name in ("eventType", "eventName") if name in part}
-    assert found == event
+    payload = MICROSOFT.build(conversion, to)
+    name_fields = {name: payload[name] for name in ("eventType", "eventName") if name in payload}
+    assert name_fields == event
     assert MICROSOFT.find_name(conversion, to)
 
 
@@ -177,8 +177,8 @@ def test_an_address_is_not_sent_as_an_id() -> None:
 
 @pytest.mark.parametrize(("amount", "value"), [("0", 0), ("-1.5", -1.5), ("20.00", 20)])
 def test_amounts(amount: str, value: float) -> None:
-    part = MICROSOFT.build(but(amount=Decimal(amount)), microsoft())
-    assert part["customData"]["value"] == value
+    payload = MICROSOFT.build(but(amount=Decimal(amount)), microsoft())
+    assert payload["customData"]["value"] == value
 
 
 @pytest.mark.parametrize(
@@ -262,14 +262,14 @@ def test_what_it_quotes_is_not_kept() -> None:
 
 @given(conversions())
 def test_what_is_shown(conversion: Conversion) -> None:
-    part = MICROSOFT.build(conversion, microsoft())
-    shown = MICROSOFT.redact(part)
-    assert_shows_nobody(shown, conversion)
-    assert_hashed(part, conversion)
-    assert shown["eventId"] == "dedup-1"
-    assert shown["eventTime"] == conversion.event_time // 1000
-    assert shown.get("eventName") == part.get("eventName")
-    assert shown.get("adStorageConsent") == part.get("adStorageConsent")
+    payload = MICROSOFT.build(conversion, microsoft())
+    redacted_payload = MICROSOFT.redact(payload)
+    assert_shows_nobody(redacted_payload, conversion)
+    assert_hashed(payload, conversion)
+    assert redacted_payload["eventId"] == "dedup-1"
+    assert redacted_payload["eventTime"] == conversion.event_time // 1000
+    assert redacted_payload.get("eventName") == payload.get("eventName")
+    assert redacted_payload.get("adStorageConsent") == payload.get("adStorageConsent")
 
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:

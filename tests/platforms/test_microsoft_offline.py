@@ -68,13 +68,13 @@ FOUND = {name: KEY[name] for name in ("ConversionName", "ConversionTime", "Micro
 
 
 def offline(settings: dict[str, Any] | None = None, **changes: Any) -> Destination:
-    given = {"secrets": SECRETS, "event_names": NAMES, "access_token": "***"} | changes
-    return destination(OFFLINE, {**ACCOUNT, **(settings or {})}, **given)
+    values = {"secrets": SECRETS, "event_names": NAMES, "access_token": "***"} | changes
+    return destination(OFFLINE, {**ACCOUNT, **(settings or {})}, **values)
 
 
 def correction(amount: str | None, currency: str | None = "USD", event: Conversion | None = None) -> Any:
-    left = None if amount is None else Decimal(amount)
-    changed = msgspec.structs.replace(event or but(), amount=left, currency=currency)
+    remaining_amount = None if amount is None else Decimal(amount)
+    changed = msgspec.structs.replace(event or but(), amount=remaining_amount, currency=currency)
     return OFFLINE.build_correction(changed, offline(), EVENT_TIME / 1000 + 86_400.999)
 
 
@@ -171,8 +171,8 @@ def test_a_conversion_without_value_is_retracted(amount: str | None) -> None:
 
 @given(conversions())
 def test_a_correction_names_its_conversion(event: Conversion) -> None:
-    part, corrected = OFFLINE.build(event, offline()), correction("1", "USD", event)
-    assert {name: part.get(name) for name in FOUND} == {name: corrected.get(name) for name in FOUND}
+    payload, corrected = OFFLINE.build(event, offline()), correction("1", "USD", event)
+    assert {name: payload.get(name) for name in FOUND} == {name: corrected.get(name) for name in FOUND}
 
 
 def test_the_call_with_corrections() -> None:
@@ -315,13 +315,13 @@ def test_a_version_that_has_ended() -> None:
 
 @given(conversions())
 def test_what_is_shown(conversion: Conversion) -> None:
-    for part in (OFFLINE.build(conversion, offline()), correction("5", "USD", conversion)):
-        shown = OFFLINE.redact(part)
-        assert_shows_nobody(shown, conversion)
-        assert_hashed(part, conversion)
-        assert shown["ConversionTime"] == part["ConversionTime"]
-        assert shown.get("ConversionValue") == part.get("ConversionValue")
-        assert shown.get("AdjustmentType") == part.get("AdjustmentType")
+    for payload in (OFFLINE.build(conversion, offline()), correction("5", "USD", conversion)):
+        redacted_payload = OFFLINE.redact(payload)
+        assert_shows_nobody(redacted_payload, conversion)
+        assert_hashed(payload, conversion)
+        assert redacted_payload["ConversionTime"] == payload["ConversionTime"]
+        assert redacted_payload.get("ConversionValue") == payload.get("ConversionValue")
+        assert redacted_payload.get("AdjustmentType") == payload.get("AdjustmentType")
 
 
 def test_settings() -> None:

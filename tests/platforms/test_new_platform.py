@@ -72,9 +72,9 @@ def acme(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Platform:
 
 
 def test_it_works(acme: Platform, client: httpx.Client) -> None:
-    listed = client.get("/platforms").json()["data"]
-    assert [platform["name"] for platform in listed] == list(PLATFORMS)
-    offered = listed[-1]
+    platforms = client.get("/platforms").json()["data"]
+    assert [platform["name"] for platform in platforms] == list(PLATFORMS)
+    offered = platforms[-1]
     assert (offered["name"], offered["title"]) == (acme.name, acme.title)
     assert offered["limits"] == {"batch": 50, "age_days": 7}
     assert offered["settings"]["required"] == ["account"]
@@ -93,9 +93,9 @@ def test_it_works(acme: Platform, client: httpx.Client) -> None:
 
 
 def test_its_origin_is_a_setting(acme: Platform) -> None:
-    named = read_settings({"HEADWATER_ACME_URL": "http://127.0.0.1:9"})
-    assert find_url(named, acme) == "http://127.0.0.1:9"
-    assert list_operator_hosts(named) == {"127.0.0.1"}
+    settings = read_settings({"HEADWATER_ACME_URL": "http://127.0.0.1:9"})
+    assert find_url(settings, acme) == "http://127.0.0.1:9"
+    assert list_operator_hosts(settings) == {"127.0.0.1"}
     assert find_url(Settings(), acme) == "https://api.acme.example"
     with pytest.raises(SettingError, match=r"^HEADWATER_ACME_URL: must be "):
         read_settings({"HEADWATER_ACME_URL": "127.0.0.1"})
@@ -113,9 +113,9 @@ def test_what_it_need_not_say_itself(acme: Platform) -> None:
     strict = destination(acme, {"account": "7", "consent_denied": "skip"})
     assert acme.skip_reason(refused, strict) is SkipReason.NO_CONSENT
     assert acme.skip_reason(but(BARE, amount=Decimal(5)), to) is SkipReason.NO_CURRENCY
-    part = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), to)
-    assert "ann" not in json.dumps(acme.redact(part))
-    assert acme.count_fitting([part] * 3) == 3
+    payload = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), to)
+    assert "ann" not in json.dumps(acme.redact(payload))
+    assert acme.count_fitting([payload] * 3) == 3
 
 
 @pytest.mark.parametrize("lines", ['name = "other"', "", 'class Acme2(Acme): name = "acme"'])

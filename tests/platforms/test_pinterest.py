@@ -131,8 +131,8 @@ def test_a_refusal_can_keep_an_event_back() -> None:
 
 
 def test_limited_data_processing() -> None:
-    part = PINTEREST.build(bare(), pinterest({"limited_data_processing": True}))
-    assert part["custom_data"] == {"opt_out_type": "LDP"}
+    payload = PINTEREST.build(bare(), pinterest({"limited_data_processing": True}))
+    assert payload["custom_data"] == {"opt_out_type": "LDP"}
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_limited_data_processing() -> None:
     [("0", "0"), ("-10.5", "-10.5"), ("20.00", "20"), ("149.9000", "149.9"), ("1E+3", "1000")],
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    part = PINTEREST.build(but(amount=Decimal(amount)), pinterest())
-    assert part["custom_data"] == {"currency": "USD", "value": value, "order_id": "1001"}
+    payload = PINTEREST.build(but(amount=Decimal(amount)), pinterest())
+    assert payload["custom_data"] == {"currency": "USD", "value": value, "order_id": "1001"}
 
 
 def test_where_somebody_is() -> None:
@@ -218,14 +218,14 @@ def test_an_answer_that_is_cut() -> None:
 
 @given(conversions())
 def test_what_is_shown(conversion: Any) -> None:
-    part = PINTEREST.build(conversion, pinterest())
-    shown = PINTEREST.redact(part)
-    assert_shows_nobody(shown, conversion)
-    assert_hashed(part, conversion)
-    assert shown["event_id"] == "dedup-1"
-    assert shown["event_name"] == part["event_name"]
-    assert shown["event_time"] == conversion.event_time // 1000
-    assert shown.get("opt_out") is part.get("opt_out")
+    payload = PINTEREST.build(conversion, pinterest())
+    redacted_payload = PINTEREST.redact(payload)
+    assert_shows_nobody(redacted_payload, conversion)
+    assert_hashed(payload, conversion)
+    assert redacted_payload["event_id"] == "dedup-1"
+    assert redacted_payload["event_name"] == payload["event_name"]
+    assert redacted_payload["event_time"] == conversion.event_time // 1000
+    assert redacted_payload.get("opt_out") is payload.get("opt_out")
 
 
 def test_settings() -> None:

@@ -38,8 +38,8 @@ EVERY = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
 
 def sample(platform: Platform) -> Destination:
     """Return a destination with the platform's required settings."""
-    required = (each for each in msgspec.structs.fields(platform.settings) if each.required)
-    settings = dict.fromkeys((each.name for each in required), "1234567890")
+    required = (setting for setting in msgspec.structs.fields(platform.settings) if setting.required)
+    settings = dict.fromkeys((setting.name for setting in required), "1234567890")
     return Destination(
         space_id=1,
         id=1,
@@ -68,7 +68,7 @@ def test_it_works(platform: Platform) -> None:
 def test_its_readme_tells_of_all_settings_and_secrets(platform: Platform) -> None:
     readme = Path(inspect.getfile(platform.settings)).parent / "README.md"
     text = readme.read_text()
-    names = [each.name for each in msgspec.structs.fields(platform.settings)]
+    names = [setting.name for setting in msgspec.structs.fields(platform.settings)]
     assert [name for name in (*names, *platform.secrets) if f"`{name}`" not in text] == []
 
 
@@ -131,11 +131,11 @@ def test_whatever_a_conversion_holds(platform: Platform, conversion: Conversion)
         return
     reason = platform.skip_reason(conversion, to)
     assert reason is None or isinstance(reason, SkipReason)
-    part = platform.build(conversion, to)
-    assert part == platform.build(conversion, to), "the same on every attempt"
-    body = json.dumps(json.loads(platform.request([part], to).body))
+    payload = platform.build(conversion, to)
+    assert payload == platform.build(conversion, to), "the same on every attempt"
+    body = json.dumps(json.loads(platform.request([payload], to).body))
     assert "null" not in re.sub(r'"(?:[^"\\]|\\.)*"', "", body), "absent, never empty"
-    assert json.loads(json.dumps(platform.redact(part))).keys() == part.keys()
+    assert json.loads(json.dumps(platform.redact(payload))).keys() == payload.keys()
 
 
 JSON = st.recursive(

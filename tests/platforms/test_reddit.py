@@ -209,8 +209,8 @@ def test_a_currency_without_an_amount_says_nothing() -> None:
 @pytest.mark.parametrize(("status", "verdict"), BY_STATUS)
 def test_by_status(status: int, verdict: type[Verdict]) -> None:
     for body in (b"", b"<html>busy</html>", {"error": {"message": "UNAUTHORIZED"}}):
-        found = REDDIT.classify(answer(status, body), 2)
-        assert isinstance(found, verdict)
+        outcome = REDDIT.classify(answer(status, body), 2)
+        assert isinstance(outcome, verdict)
 
 
 def test_a_success() -> None:
@@ -242,8 +242,8 @@ def test_all_of_them_are_invalid() -> None:
     old = {"error_message": "event_at timestamp must be less than 168h0m0s old", "event": {}}
     body = {"message": "There were 2 invalid conversion events.", "invalid_events": [old, old]}
     for status in (200, 400):
-        found = REDDIT.classify(answer(status, body), 2)
-        assert found == PartlyAccepted(dict.fromkeys(range(2), old["error_message"]), others_taken=False)
+        outcome = REDDIT.classify(answer(status, body), 2)
+        assert outcome == PartlyAccepted(dict.fromkeys(range(2), old["error_message"]), others_taken=False)
 
 
 def test_some_are_invalid_without_saying_which() -> None:
@@ -256,22 +256,22 @@ def test_some_are_invalid_without_saying_which() -> None:
 
 def test_errors_tell_nothing_of_people() -> None:
     message = f"invalid email {'a' * 3}@example.com or {'0f' * 32} from 203.0.113.9"
-    found = REDDIT.classify(answer(400, {"error": {"message": message}}), 1)
-    assert isinstance(found, CallRefused)
-    assert not any(quoted in found.error for quoted in ("@", "0f0f", "203.0"))
+    outcome = REDDIT.classify(answer(400, {"error": {"message": message}}), 1)
+    assert isinstance(outcome, CallRefused)
+    assert not any(quoted in outcome.error for quoted in ("@", "0f0f", "203.0"))
 
 
 @given(conversions())
 def test_what_is_shown(conversion: Conversion) -> None:
-    part = sent(conversion, reddit())
-    shown = REDDIT.redact(part)
-    assert_shows_nobody(shown, conversion)
-    assert_hashed(part, conversion)
-    assert shown["metadata"]["conversion_id"] == "dedup-1"
-    assert shown["event_at"] == conversion.event_time
-    assert shown["type"] == part["type"]
-    assert msgspec.json.decode(msgspec.json.encode(shown)) == shown
-    assert shown.get("event_source_url") in (None, "https://shop.example/thanks")
+    payload = sent(conversion, reddit())
+    redacted_payload = REDDIT.redact(payload)
+    assert_shows_nobody(redacted_payload, conversion)
+    assert_hashed(payload, conversion)
+    assert redacted_payload["metadata"]["conversion_id"] == "dedup-1"
+    assert redacted_payload["event_at"] == conversion.event_time
+    assert redacted_payload["type"] == payload["type"]
+    assert msgspec.json.decode(msgspec.json.encode(redacted_payload)) == redacted_payload
+    assert redacted_payload.get("event_source_url") in (None, "https://shop.example/thanks")
 
 
 def test_settings_are_described() -> None:

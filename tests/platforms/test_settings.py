@@ -16,11 +16,11 @@ from headwater.http.inputs.account_settings import describe_rule, read_settings,
 from headwater.spend.platforms.registry import PLATFORMS as SPEND
 
 SETTINGS = [
-    (name, each) for name, platform in PLATFORMS.items()
-    for each in msgspec.structs.fields(platform.settings)
+    (name, setting) for name, platform in PLATFORMS.items()
+    for setting in msgspec.structs.fields(platform.settings)
 ]  # fmt: skip
 EVERY = pytest.mark.parametrize(
-    ("name", "field"), SETTINGS, ids=[f"{name}-{each.name}" for name, each in SETTINGS]
+    ("name", "field"), SETTINGS, ids=[f"{name}-{setting.name}" for name, setting in SETTINGS]
 )
 BAD: list[Any] = [[], {}, 1.5, -1, 10**9, "", " ", "no such thing?", "x" * 600, "1\n", "\u0661" * 10]
 
@@ -34,12 +34,12 @@ def faults(name: str, settings: dict[str, Any], event_names: dict[str, str]) -> 
 
 def test_it_works() -> None:
     settings = {"pixel_id": "abc", "api_version": "25", "data_processing_state": "Texas"}
-    found = faults("meta", settings, {})
-    assert found["settings.pixel_id"] == (
+    messages = faults("meta", settings, {})
+    assert messages["settings.pixel_id"] == (
         "The settings.pixel_id must be 5 to 20 digits and nothing else, such as 1234567890123456."
     )
-    assert found["settings.api_version"] == ("The settings.api_version must be a version, such as v1.0.")
-    assert found["settings.data_processing_state"] == (
+    assert messages["settings.api_version"] == ("The settings.api_version must be a version, such as v1.0.")
+    assert messages["settings.data_processing_state"] == (
         "The settings.data_processing_state must be a whole number from 0 to 9999."
     )
 
@@ -56,9 +56,9 @@ def test_only_a_chosen_version_is_stored(kind: AccountKind) -> None:
     assert VERSION not in stored
     version = kind.find_version(stored)
     assert version == msgspec.convert(stored, kind.settings).api_version
-    chosen = read(kind, {**stored, VERSION: version})
-    assert chosen == {**stored, VERSION: version}
-    assert kind.find_version(chosen) == version
+    settings = read(kind, {**stored, VERSION: version})
+    assert settings == {**stored, VERSION: version}
+    assert kind.find_version(settings) == version
 
 
 def read(kind: AccountKind, settings: dict[str, Any], *, as_text: bool = False) -> dict[str, Any]:
@@ -79,20 +79,20 @@ def test_every_setting_has_a_rule_of_its_own(name: str, field: msgspec.structs.F
 @pytest.mark.parametrize("value", BAD, ids=repr)
 def test_no_words_of_a_library(name: str, field: msgspec.structs.FieldInfo, value: object) -> None:
     key = f"settings.{field.name}"
-    said = faults(name, {field.name: value}, {"purchase": "x" * 300}).get(key)
-    if said is None:
+    message = faults(name, {field.name: value}, {"purchase": "x" * 300}).get(key)
+    if message is None:
         return
-    assert said.startswith(f"The {key} must ")
-    assert said.endswith(".")
-    assert not re.search(r"`|\\|\^|\[|Expected|regex|match|null|`str`|int\b", said), said
+    assert message.startswith(f"The {key} must ")
+    assert message.endswith(".")
+    assert not re.search(r"`|\\|\^|\[|Expected|regex|match|null|`str`|int\b", message), message
 
 
 @pytest.mark.parametrize("name", ["google", "linkedin"])
 def test_ids_of_events(name: str) -> None:
-    said = faults(name, {}, {"purchase": "Purchase"})["event_names.purchase"]
-    assert said.startswith("The event_names.purchase must be the id of a conversion ")
-    assert "1 to 20 digits" in said
-    assert "[" not in said
+    message = faults(name, {}, {"purchase": "Purchase"})["event_names.purchase"]
+    assert message.startswith("The event_names.purchase must be the id of a conversion ")
+    assert "1 to 20 digits" in message
+    assert "[" not in message
 
 
 def test_a_number_as_its_platform_writes_it() -> None:

@@ -152,9 +152,9 @@ def test_limited_data_use(
 ) -> None:
     event, to = but(consent=consent), snapchat(settings)
     assert SNAPCHAT.skip_reason(event, to) is None
-    part = SNAPCHAT.build(event, to)
-    found = {name: value for name, value in part.items() if name.startswith("data_processing")}
-    assert found == {
+    payload = SNAPCHAT.build(event, to)
+    processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
+    assert processing_fields == {
         name: value
         for option, (country, state) in options.items()
         for name, value in {
@@ -169,8 +169,8 @@ def test_limited_data_use(
     ("amount", "value"), [("0", "0"), ("-0.00", "0"), ("-10.50", "-10.5"), ("200", "200")]
 )
 def test_amounts_are_texts(amount: str, value: str) -> None:
-    part = SNAPCHAT.build(but(amount=Decimal(amount)), snapchat())
-    assert part["custom_data"]["value"] == value
+    payload = SNAPCHAT.build(but(amount=Decimal(amount)), snapchat())
+    assert payload["custom_data"]["value"] == value
 
 
 @pytest.mark.parametrize(
@@ -201,25 +201,25 @@ def test_a_success() -> None:
 def test_a_success_that_is_none(status: str) -> None:
     body = {"status": status, "reason": "event_time is out of range"}
     assert isinstance(SNAPCHAT.classify(answer(200, body), 2), Bisect)
-    found = SNAPCHAT.classify(answer(200, body), 1)
-    assert isinstance(found, CallRefused)
-    assert "event_time is out of range" in found.error
+    verdict = SNAPCHAT.classify(answer(200, body), 1)
+    assert isinstance(verdict, CallRefused)
+    assert "event_time is out of range" in verdict.error
 
 
 def test_the_reason_is_told() -> None:
-    found = SNAPCHAT.classify(answer(400, {"status": "INVALID", "reason": "no pixel"}), 1)
-    assert found == CallRefused("HTTP 400: no pixel")
+    verdict = SNAPCHAT.classify(answer(400, {"status": "INVALID", "reason": "no pixel"}), 1)
+    assert verdict == CallRefused("HTTP 400: no pixel")
 
 
 @given(conversions())
 def test_what_is_shown(conversion: Any) -> None:
-    part = SNAPCHAT.build(conversion, snapchat())
-    shown = SNAPCHAT.redact(part)
-    assert_shows_nobody(shown, conversion)
-    assert_hashed(part, conversion)
-    assert shown["event_id"] == "dedup-1"
-    assert shown["event_name"] == part["event_name"]
-    assert shown["event_time"] == conversion.event_time // 1000
+    payload = SNAPCHAT.build(conversion, snapchat())
+    redacted_payload = SNAPCHAT.redact(payload)
+    assert_shows_nobody(redacted_payload, conversion)
+    assert_hashed(payload, conversion)
+    assert redacted_payload["event_id"] == "dedup-1"
+    assert redacted_payload["event_name"] == payload["event_name"]
+    assert redacted_payload["event_time"] == conversion.event_time // 1000
 
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:

@@ -79,8 +79,8 @@ def test_an_id_of_digits_stays_text() -> None:
 
 
 def test_custom_events_go_under_what_people_call_them() -> None:
-    named = but(event_name="custom_event_50", configured_name="Demo booked")
-    assert TIKTOK.build(named, TO)["event"] == "Demo booked"
+    custom_event = but(event_name="custom_event_50", configured_name="Demo booked")
+    assert TIKTOK.build(custom_event, TO)["event"] == "Demo booked"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: S
     ],
 )
 def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
-    part = TIKTOK.build(but(consent=consent), to(limited_data_use=setting))
-    assert part.get("limited_data_use") == (True if limited else None)
+    payload = TIKTOK.build(but(consent=consent), to(limited_data_use=setting))
+    assert payload.get("limited_data_use") == (True if limited else None)
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ def test_one_event_alone() -> None:
 @given(st.uuids())
 def test_what_is_shown_says_nothing_of_the_person(number: Any) -> None:
     conversion, secret = of_somebody(number.hex)
-    shown = TIKTOK.redact(TIKTOK.build(conversion, to(limited_data_use="always")))
-    assert [value for value in secret if value in json.dumps(shown)] == []
-    assert shown["event"] == "Purchase"
-    assert shown["event_time"] == 1795169730
-    assert shown["event_id"] == CONVERSION.dedup_id
-    assert shown["page"] == {"url": "https://shop.example/thanks"}
-    assert shown["properties"]["value"] == 149.9
+    redacted_payload = TIKTOK.redact(TIKTOK.build(conversion, to(limited_data_use="always")))
+    assert [value for value in secret if value in json.dumps(redacted_payload)] == []
+    assert redacted_payload["event"] == "Purchase"
+    assert redacted_payload["event_time"] == 1795169730
+    assert redacted_payload["event_id"] == CONVERSION.dedup_id
+    assert redacted_payload["page"] == {"url": "https://shop.example/thanks"}
+    assert redacted_payload["properties"]["value"] == 149.9

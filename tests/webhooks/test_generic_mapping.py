@@ -21,8 +21,8 @@ BODY = {"user": {"mail": "ada@example.com"}, "total": 1250, "at": T0 * 1000,
 
 
 def test_generic() -> None:
-    told = event_of("generic", BODY, settings=GENERIC, headers={"Webhook-Id": "msg_1"})
-    assert told == {
+    event = event_of("generic", BODY, settings=GENERIC, headers={"Webhook-Id": "msg_1"})
+    assert event == {
         "event_name": "purchase", "email": "ada@example.com", "amount": "12.5",
         "event_time": T0 * 1000, "company_external_id": "5", "company_name": "Acme",
         "url": "https://shop.example/", "idempotency_key": "generic:msg_1",

@@ -96,8 +96,8 @@ def test_test_orders(kind: str, body: Any, headers: dict[str, str]) -> None:
     outcome = read(kind, body, headers=headers, settings=settings_of(kind))
     assert (outcome.status, outcome.is_test) == (Status.IGNORED, True)
     assert outcome.event is outcome.refund is None
-    taken = {**settings_of(kind), "test_orders": "count"}
-    assert read(kind, body, headers=headers, settings=taken).status is Status.ACCEPTED
+    settings = {**settings_of(kind), "test_orders": "count"}
+    assert read(kind, body, headers=headers, settings=settings).status is Status.ACCEPTED
 
 
 @pytest.mark.parametrize(("kind", "body", "headers"), REAL)
@@ -124,8 +124,8 @@ METADATA = {"utm_source": "google", "utm_medium": "cpc", "trk_token": "t1"}
 
 def woo(**changes: Any) -> dict[str, Any]:
     notes = changes.pop("notes", {})
-    added = [{"key": key, "value": value} for key, value in notes.items()]
-    return {**WOO, "meta_data": [*ATTRIBUTED, *added], **changes}
+    note_rows = [{"key": key, "value": value} for key, value in notes.items()]
+    return {**WOO, "meta_data": [*ATTRIBUTED, *note_rows], **changes}
 
 
 def shop(**changes: Any) -> dict[str, Any]:
@@ -198,11 +198,11 @@ def test_an_order_with_a_visitor(connection: psycopg.Connection, kind: str, body
 
 def test_an_order_at_the_counter_has_no_customer(connection: psycopg.Connection) -> None:
     """It still counts, for a contact without any details."""
-    nobody = {"email": None, "contact_email": None, "customer": None, "billing_address": None}
-    stage = stored(connection, "shopify", {**shop(source_name="pos"), **nobody,
+    no_customer = {"email": None, "contact_email": None, "customer": None, "billing_address": None}
+    stage = stored(connection, "shopify", {**shop(source_name="pos"), **no_customer,
                                            "note_attributes": []})  # fmt: skip
     assert stage.values("contacts", "email") == [None]
-    assert read("shopify", {**ORDER, **nobody, "note_attributes": []}).status is Status.REFUSED
+    assert read("shopify", {**ORDER, **no_customer, "note_attributes": []}).status is Status.REFUSED
 
 
 @pytest.mark.parametrize("kind", ["shopify", "woocommerce"])
@@ -229,7 +229,7 @@ RETURNS = [
 def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str) -> None:
     """Any sender may send it, in any of its fields."""
     host = referrer.split("/")[2]
-    told = [
+    deliveries = [
         ("shopify", {**ORDER, "landing_site": "/", "referring_site": referrer}, {}),
         ("woocommerce", {**WOO, "meta_data": [
             {"key": "_wc_order_attribution_referrer", "value": referrer}]}, {}),
@@ -240,7 +240,7 @@ def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str)
         ("generic", {**GENERIC, "from": referrer}, {**MAPPED, "map.referrer": "from"}),
         ("generic", {**GENERIC, "from": host}, {**MAPPED, "map.trk_source": "from"}),
     ]  # fmt: skip
-    for kind, body, settings in told:
+    for kind, body, settings in deliveries:
         outcome = read(kind, body, settings=settings)
         assert outcome.event is not None
         stage = new_stage(connection, own_domains=["shop.example"])

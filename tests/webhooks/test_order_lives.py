@@ -101,8 +101,8 @@ def woocommerce_life(life: Life) -> None:
         tell(status=status)
     tell(status="processing")
     for number in range(life.draw.randrange(4)):
-        part = life.part()
-        tell(refunds=[*order["refunds"], {"id": number, "total": f"-{part}"}])
+        amount = life.part()
+        tell(refunds=[*order["refunds"], {"id": number, "total": f"-{amount}"}])
         if life.draw.random() < 0.3:
             tell(refunds=order["refunds"][:-1])
     for status in life.draw.sample(WOO_STATUSES, life.draw.randrange(3)):
@@ -136,14 +136,14 @@ def stripe_life(life: Life) -> None:
     else:
         tell("checkout.session.completed", {**SESSION, "amount_total": 10000})
     charge = {**CHARGE, **ids, "amount": 10000, "amount_refunded": 0}
-    both = life.draw.random() < 0.5
+    has_both = life.draw.random() < 0.5
     for number in range(life.draw.randrange(4)):
         cents = life.draw.randrange(1, 3000)
         refund = {"id": f"re_{number}", "object": "refund", "amount": cents, "charge": "ch_1",
                   "payment_intent": "pi_1", "currency": "usd"}  # fmt: skip
         charge["amount_refunded"] += cents
         tell("charge.refunded", {**charge})
-        if both:
+        if has_both:
             tell("refund.created", {**refund, "status": life.draw.choice(["succeeded", "pending"])})
         if life.draw.random() < 0.3:
             tell("refund.failed", {**refund, "status": "failed"})
@@ -164,11 +164,11 @@ def generic_life(life: Life) -> None:
     """Negative amounts that refer to the order."""
     life.deliveries.append(({"email": "ada@example.com", "amount": "100.00", "order": "o1"}, {}))
     for _ in range(life.draw.randrange(4)):
-        part = life.part()
-        named = life.draw.choice(["order", "refund_of"])
+        amount = life.part()
+        reference = life.draw.choice(["order", "refund_of"])
         key = f"k{len(life.deliveries)}"
-        life.deliveries.append(({"amount": f"-{part}", named: "o1", "key": key}, {}))
-        life.returned += part
+        life.deliveries.append(({"amount": f"-{amount}", reference: "o1", "key": key}, {}))
+        life.returned += amount
 
 
 def calendly_life(life: Life) -> None:
@@ -212,10 +212,10 @@ def test_it_works(connection: psycopg.Connection) -> None:
     refund = {"id": 1, "order_id": ORDER["id"], "transactions": [
         {"id": 1, "amount": "30.00", "kind": "refund", "status": "failure"},
         {"id": 2, "amount": "30.00", "kind": "refund", "status": "success"}]}  # fmt: skip
-    told: list[Delivery] = [
+    deliveries: list[Delivery] = [
         ({**refund}, {"X-Shopify-Topic": "refunds/create"}), (ORDER, {}), (ORDER, {})
     ]  # fmt: skip
-    run(stage, "shopify", told, 10)
+    run(stage, "shopify", deliveries, 10)
     assert sorted(map(float, stage.values("events", "amount"))) == [-30, 403]
 
 
@@ -257,28 +257,28 @@ def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connec
         order = {**WOO, "total": "100.00", "status": "processing", "refunds": []}
         person = {"email": "ada@example.com", "currency": "USD"}
         key = f"woocommerce:shop.example:order:{WOO['id']}:refund"
-        sent = [by("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
+        events = [by("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
         for refund in range(1, draw.randrange(2, 5)):
             if draw.random() < 0.7:
-                sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
-            part = life.part()
-            order["refunds"] = [*order["refunds"], {"id": refund, "total": f"-{part}"}]
-            told = event(amount=f"-{part}", idempotency_key=f"{key}:{refund}", **person)
-            sent += [by("api_key", told)] * draw.choice([1, 1, 2])
-            life.returned += part
+                events += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+            amount = life.part()
+            order["refunds"] = [*order["refunds"], {"id": refund, "total": f"-{amount}"}]
+            refund_event = event(amount=f"-{amount}", idempotency_key=f"{key}:{refund}", **person)
+            events += [by("api_key", refund_event)] * draw.choice([1, 1, 2])
+            life.returned += amount
         later = (life.now + 60) * 1000
         if draw.random() < 0.5:
-            life.returned -= part
+            life.returned -= amount
             order["refunds"].pop()
             withdrawn = {"amount": "0", "event_time": later, **person}
-            sent.append(by("api_key", event(**withdrawn, idempotency_key=told.idempotency_key)))
+            events.append(by("api_key", event(**withdrawn, idempotency_key=refund_event.idempotency_key)))
         if draw.random() < 0.5:
             state = {"idempotency_key": f"{key}:0", **person}
-            sent.append(by("api_key", event(**state, amount="-100.00", event_time=later)))
-            sent.append(by("api_key", event(**state, amount="0", event_time=later + 1000)))
-        sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
-        draw.shuffle(sent)
+            events.append(by("api_key", event(**state, amount="-100.00", event_time=later)))
+            events.append(by("api_key", event(**state, amount="0", event_time=later + 1000)))
+        events += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+        draw.shuffle(events)
         stage = new_stage(connection, currency="USD")
-        stage.put(*sent)
+        stage.put(*events)
         stage.process(draw.choice([1, 3, 100]))
-        assert sum(stage.values("events", "amount")) == life.worth, (number, sent)
+        assert sum(stage.values("events", "amount")) == life.worth, (number, events)

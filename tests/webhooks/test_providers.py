@@ -25,10 +25,10 @@ def test_a_module_is_a_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "payhouse.py").write_text(NEW_TYPE)
     monkeypatch.setattr(providers, "__path__", [*providers.__path__, str(tmp_path)])
     try:
-        found = providers._find_providers()
+        all_providers = providers._find_providers()
     finally:
         del sys.modules["headwater.intake.webhooks.providers.payhouse"]
-    assert found.keys() - PROVIDERS.keys() == {"payhouse"}
+    assert all_providers.keys() - PROVIDERS.keys() == {"payhouse"}
 
 
 def test_every_type_has_a_sample() -> None:

@@ -150,8 +150,8 @@ def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, .
 
 def test_all_fields_of_a_delivery_share_one_budget() -> None:
     body = {"items": NUMBERS}
-    one = map_fields(MappingInput(body, {}), {"phone": "items[?@<`0`] | [0]"})
-    assert one.left_out == []
+    result = map_fields(MappingInput(body, {}), {"phone": "items[?@<`0`] | [0]"})
+    assert result.left_out == []
     names = ("phone", "full_name", "first_name", "last_name")
     several = map_fields(MappingInput(body, {}), dict.fromkeys(names, "items[?@<`0`] | [0]"))
     assert "The last_name takes too much work: the body is too large for this mapping." in (several.left_out)

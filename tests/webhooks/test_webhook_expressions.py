@@ -222,16 +222,16 @@ def test_whatever_an_operator_types(text: str) -> None:
 
 
 def test_settings() -> None:
-    read = read_settings("generic", {
+    settings = read_settings("generic", {
         "event": "purchase", "event.order.paid": "custom_event_7", "event.other": "",
         "topic": "kind", "signature_header": "X-Sig", "map.email": "user.mail",
         "map.amount@order.paid": "from_minor_units(total)", "map.phone": "",
     })  # fmt: skip
-    assert read == WebhookSettings(
+    assert settings == WebhookSettings(
         "x-sig", "kind", {"*": "purchase", "order.paid": "custom_event_7", "other": ""},
         {"email": "user.mail", "amount@order.paid": "from_minor_units(total)", "phone": ""},
     )  # fmt: skip
-    assert read_settings("generic", {"map.email": "m"}, read).events == read.events
+    assert read_settings("generic", {"map.email": "m"}, settings).events == settings.events
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_stripe_s_refund_is_the_sum_of_all_so_far() -> None:
         "statements": [{"part": "ch_1", "amount": "30", "version": T0 * 1000}],
     }  # fmt: skip
     of_invoice = {**CHARGE, "invoice": "in_1"}
-    told = refund_of("stripe", stripe("charge.refunded", of_invoice))
-    assert told["order_ids"] == ["in_1", "pi_1"]
+    refund = refund_of("stripe", stripe("charge.refunded", of_invoice))
+    assert refund["order_ids"] == ["in_1", "pi_1"]
 
 
 def test_stripe_s_customer() -> None:
@@ -99,8 +99,8 @@ def test_where_shopify_s_visit_came_from() -> None:
 
     assert source(landing_site="/?gclid=1") == "google_ads"
     assert source(landing_site="/") is None
-    told = event_of("shopify", {**ORDER, "landing_site": "/"})
-    assert told["referrer"] == "https://www.blog.example/post"
+    event = event_of("shopify", {**ORDER, "landing_site": "/"})
+    assert event["referrer"] == "https://www.blog.example/post"
     assert source(landing_site=None, referring_site=None) is None
     notes = [{"name": "trk_source", "value": "tiktok_ads"}]
     assert source(note_attributes=notes) == "tiktok_ads"
@@ -108,10 +108,10 @@ def test_where_shopify_s_visit_came_from() -> None:
 
 def test_shopify_s_fingerprint_needs_its_ip() -> None:
     notes = [{"name": "fingerprint", "value": "fp"}]
-    told = event_of("shopify", {**ORDER, "note_attributes": notes})
-    assert (told["fingerprint"], told["ip"]) == ("fp", "192.0.2.7")
-    told = event_of("shopify", {**ORDER, "note_attributes": notes, "browser_ip": None})
-    assert told.keys().isdisjoint({"fingerprint", "ip"})
+    event = event_of("shopify", {**ORDER, "note_attributes": notes})
+    assert (event["fingerprint"], event["ip"]) == ("fp", "192.0.2.7")
+    event = event_of("shopify", {**ORDER, "note_attributes": notes, "browser_ip": None})
+    assert event.keys().isdisjoint({"fingerprint", "ip"})
 
 
 def test_shopify_s_refund_is_of_its_order() -> None:
@@ -220,13 +220,13 @@ def test_settings_go_over_what_is_ready_made() -> None:
         "map.is_upsell": "'true'",
         "map.amount": "`12.5`",
     }
-    told = event_of("stripe", unpaid, settings=settings)
-    assert (told["event_name"], told["amount"], told["is_upsell"]) == (
+    event = event_of("stripe", unpaid, settings=settings)
+    assert (event["event_name"], event["amount"], event["is_upsell"]) == (
         "initiate_checkout", "12.5", True,
     )  # fmt: skip
-    assert told["profile_fields"] == {"1": "payment", "16": "4900"}
-    assert told["idempotency_key"] == "cs_1"
-    assert "phone" not in told
+    assert event["profile_fields"] == {"1": "payment", "16": "4900"}
+    assert event["idempotency_key"] == "cs_1"
+    assert "phone" not in event
     customer = stripe("customer.created", {"email": "ada@example.com"})
     assert read("stripe", customer, settings=settings).status is Status.IGNORED
 
@@ -255,13 +255,13 @@ def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
     transaction = {"id": 9, "amount": "9.20", "currency": "EUR", "kind": "refund",
                    "status": "success"}  # fmt: skip
     line = {"subtotal_set": both("20.00", "18.40")}
-    for told in (
+    for details in (
         {"transactions": [{**transaction, "amount_set": both("10.00", "9.20")}]},
         {"transactions": [transaction], "refund_line_items": [line]},
         {"transactions": [transaction], "order_adjustments": [{"amount_set": both("5", "4.6")}]},
     ):
         refund = refund_of(
-            "shopify", {"id": 5, "order_id": 7, **told}, headers={"X-Shopify-Topic": "refunds/create"}
+            "shopify", {"id": 5, "order_id": 7, **details}, headers={"X-Shopify-Topic": "refunds/create"}
         )
         assert (refund["currency"], refund["statements"]) == (
             "USD", [{"item": "9", "amount": "10"}]

@@ -125,11 +125,11 @@ def test_only_woocommerce_s_ping_needs_none() -> None:
 
 
 def test_secrets_are_sealed_to_their_webhook() -> None:
-    key, other = derive_key("a" * 32), derive_key("b" * 32)
+    key, other_key = derive_key("a" * 32), derive_key("b" * 32)
     sealed = seal(key, "s3cret", b"1" * 32)
     assert b"s3cret" not in sealed
     assert sealed != seal(key, "s3cret", b"1" * 32)
     assert unseal(key, sealed, b"1" * 32) == b"s3cret"
-    for wrong in ((other, sealed, b"1" * 32), (key, sealed, b"2" * 32), (key, sealed[:20], b"1")):
+    for wrong in ((other_key, sealed, b"1" * 32), (key, sealed, b"2" * 32), (key, sealed[:20], b"1")):
         with pytest.raises(Unsealable):
             unseal(*wrong)

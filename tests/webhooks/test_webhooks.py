@@ -34,12 +34,12 @@ def test_it_works(webhooks: Hooks, api: Api) -> None:
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-ratelimit-limit"]
-    told = answer.json()
-    assert told.keys() == {"status", "message", "receipt_id"}
-    assert told["status"] == "accepted"
-    assert api.get(f"/receipts/{told['receipt_id']}").json()["status"] == "queued"
+    body = answer.json()
+    assert body.keys() == {"status", "message", "receipt_id"}
+    assert body["status"] == "accepted"
+    assert api.get(f"/receipts/{body['receipt_id']}").json()["status"] == "queued"
     hook.queue().process()
-    event = api.get(f"/events/{told['receipt_id']}").json()
+    event = api.get(f"/events/{body['receipt_id']}").json()
     assert (event["event_name"], event["amount"]) == ("purchase", 12.5)
 
 
@@ -220,12 +220,12 @@ def limited(database_url: str, tmp_path: Any) -> Any:
 
 def test_the_limit_of_track(limited: Running, webhooks: Hooks, connection: psycopg.Connection) -> None:
     """Every delivery counts against it. A delivery over the limit isn't kept, because the sender retries."""
-    made = webhooks.generic()
+    generic_hook = webhooks.generic()
     connection.execute(
         "UPDATE space_limits SET per_minute = 3 WHERE space_id = %s AND bucket = 'track'",
-        (made.stage.space_id,),
+        (generic_hook.stage.space_id,),
     )
-    hook = Hook(made.stage, limited.base_url, "generic", made.id, made.token, None)
+    hook = Hook(generic_hook.stage, limited.base_url, "generic", generic_hook.id, generic_hook.token, None)
     bodies = [{"email": "ada@example.com"}, {"email": "no"}, {"email": "b@example.com"}]
     answers = [hook.deliver(body) for body in bodies]
     last = hook.deliver({"email": "c@example.com"})
@@ -267,18 +267,18 @@ def test_what_is_kept_of_a_delivery(webhooks: Hooks) -> None:
 
 
 def test_the_last_200_are_kept(webhooks: Hooks) -> None:
-    hook, other = webhooks.generic(), webhooks.generic()
+    hook, other_hook = webhooks.generic(), webhooks.generic()
     hook.stage.connection.execute(
         "INSERT INTO webhook_deliveries (space_id, webhook_id, received_at, headers, status,"
         " detail) SELECT %s, w, now(), '{}', 'ignored', n::text"
         " FROM generate_series(1, 250) n, unnest(%s::bigint[]) w",
-        (hook.stage.space_id, [hook.id, other.id]),
+        (hook.stage.space_id, [hook.id, other_hook.id]),
     )
     hook.deliver({"email": "ada@example.com"})
     assert len(hook.deliveries("id")) == KEPT
     assert hook.deliveries("detail")[-1] == "The body became purchase."
     assert hook.deliveries("detail")[0] == "52"
-    assert len(other.deliveries("id")) == 250
+    assert len(other_hook.deliveries("id")) == 250
 
 
 def test_spaces_never_mix(webhooks: Hooks, connection: psycopg.Connection) -> None:
@@ -307,18 +307,18 @@ def test_strangers_push_no_believed_delivery_out(webhooks: Hooks) -> None:
     hook.deliver(ORDER)
     for _ in range(25):
         assert hook.post(b"{}", {}).status_code == 401
-    kept = hook.deliveries("believed")
-    assert (kept.count(True), kept.count(False)) == (1, 20)
+    believed_flags = hook.deliveries("believed")
+    assert (believed_flags.count(True), believed_flags.count(False)) == (1, 20)
 
 
 def test_a_stranger_is_counted_before_anything_is_stored(
     limited: Running, webhooks: Hooks, connection: psycopg.Connection
 ) -> None:
-    made = webhooks.make("shopify")
+    shopify_hook = webhooks.make("shopify")
     connection.execute(
         "UPDATE space_limits SET per_minute = 0 WHERE space_id = %s AND bucket = 'track'",
-        (made.stage.space_id,),
+        (shopify_hook.stage.space_id,),
     )
-    hook = Hook(made.stage, limited.base_url, "shopify", made.id, made.token, None)
+    hook = Hook(shopify_hook.stage, limited.base_url, "shopify", shopify_hook.id, shopify_hook.token, None)
     assert hook.post(b"{}", {}).status_code == 429
     assert hook.deliveries("id") == []
