@@ -93,9 +93,9 @@ def test_nothing_quoted_is_left(document: object) -> None:
 @given(st.text('aBü@+ %"\\/', min_size=2, max_size=12), st.text(max_size=20))
 def test_a_value_is_masked_wherever_it_stands(value: str, around: str) -> None:
     body = msgspec.json.encode({"said": f"{around} {value} {around}"})
-    kept = Mask([value]).answer(body) or ""
-    rest = msgspec.json.decode(kept)["said"].replace(MASKED, "")
-    assert f" {value} " not in rest or value in f"{around} {around}" or not value.strip()
+    masked_text = Mask([value]).answer(body) or ""
+    remaining_text = msgspec.json.decode(masked_text)["said"].replace(MASKED, "")
+    assert f" {value} " not in remaining_text or value in f"{around} {around}" or not value.strip()
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_many_values_take_little_time() -> None:
 
 
 def test_fields_that_were_sent() -> None:
-    sent = {
+    fields = {
         "event_id": "k", "page": "https://u:p@shop.example/a?b=c#d", "user": {"em": [HASH]},
         "bad_page": "http://[", "new": 5, "list": ["x"],
     }  # fmt: skip
-    assert mask_fields(sent, frozenset({"event_id"}), frozenset({"page", "bad_page"})) == {
+    assert mask_fields(fields, frozenset({"event_id"}), frozenset({"page", "bad_page"})) == {
         "event_id": "k", "page": "https://shop.example/a", "user": {"em": [MASKED]},
         "bad_page": MASKED, "new": MASKED, "list": [MASKED],
     }  # fmt: skip

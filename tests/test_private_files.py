@@ -37,7 +37,7 @@ def open_to_others(folder: Path) -> list[Path]:
     """Return the paths that others could read, write or enter without the protection of the parent
     directory.
     """
-    return [each for each in (folder, *folder.rglob("*")) if is_open(each)]
+    return [path for path in (folder, *folder.rglob("*")) if is_open(path)]
 
 
 def is_open(path: Path) -> bool:

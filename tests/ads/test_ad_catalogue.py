@@ -222,9 +222,9 @@ def test_an_id_is_shown_with_its_name(api: Api, stage: Stage, level: str) -> Non
 
 def test_a_name_of_its_own_stands(api: Api, stage: Stage) -> None:
     catalogue(api)
-    own = {name: f"own {name}" for name in NAMES}
-    contact_id = touched(stage, **ids(*LEVELS), **own)
-    assert shown(api, contact_id) == [own, own]
+    own_names = {name: f"own {name}" for name in NAMES}
+    contact_id = touched(stage, **ids(*LEVELS), **own_names)
+    assert shown(api, contact_id) == [own_names, own_names]
 
 
 def test_a_new_name_shows_at_once_and_an_unknown_id_has_none(api: Api, stage: Stage) -> None:
@@ -249,8 +249,8 @@ def test_any_fields_can_be_chosen(api: Api, stage: Stage, fields: list[str]) -> 
 def test_a_file_has_the_names_too(api: Api, stage: Stage, exports: Exports) -> None:
     catalogue(api)
     touched(stage, **ids(*LEVELS))
-    asked = {name.removesuffix("[]"): value for name, value in CREDITED.items()}
-    asked = {**asked, "sources": ["google_ads"], "date": "2026-05-13"}
-    assert exports.whole(**asked) == api.rows(**CREDITED)
-    [line] = exports.whole(**asked)
+    query = {name.removesuffix("[]"): value for name, value in CREDITED.items()}
+    query = {**query, "sources": ["google_ads"], "date": "2026-05-13"}
+    assert exports.whole(**query) == api.rows(**CREDITED)
+    [line] = exports.whole(**query)
     assert line["campaign_name"] == "campaign of campaign"

@@ -31,8 +31,8 @@ def test_every_scope_opens_something() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
 def test_a_path_names_its_parameters(operation: Operation) -> None:
-    named = re.findall(r"\{(\w+)\}", operation.path)
-    assert [parameter.name for parameter in operation.path_parameters] == named
+    names = re.findall(r"\{(\w+)\}", operation.path)
+    assert [parameter.name for parameter in operation.path_parameters] == names
 
 
 def test_only_what_carries_the_traffic_has_no_handler() -> None:
@@ -41,10 +41,10 @@ def test_only_what_carries_the_traffic_has_no_handler() -> None:
 
 
 def test_a_bucket_has_one_limit() -> None:
-    same = [RateLimit("list", 30), RateLimit("list", 30)]
-    assert limits_by_bucket(same) == {"list": RateLimit("list", 30)}
+    limits = [RateLimit("list", 30), RateLimit("list", 30)]
+    assert limits_by_bucket(limits) == {"list": RateLimit("list", 30)}
     with pytest.raises(ValueError, match="list"):
-        limits_by_bucket([*same, RateLimit("list", 60)])
+        limits_by_bucket([*limits, RateLimit("list", 60)])
 
 
 def test_fixed_segments_come_before_parameters() -> None:

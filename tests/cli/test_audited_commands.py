@@ -330,7 +330,7 @@ def shell(audited_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def list_commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, bool]]:
     """Yield every command, and whether it has a Space."""
-    groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups:
         yield words, "--space" in parser._option_string_actions
     for group in groups:

@@ -52,22 +52,22 @@ def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 def test_it_works(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     email, space = unique_email(), ("--space", space_id)
     terminal.type(f"{PASSWORD}\n")
-    made = terminal.json("user", "create", "--email", email.upper(), "--password-stdin", *space,
+    new_user = terminal.json("user", "create", "--email", email.upper(), "--password-stdin", *space,
                          "--role", "owner", "--name", "Ada")  # fmt: skip
-    assert made == {"id": made["id"], "email": email, "space_id": space_id, "role": "owner",
+    assert new_user == {"id": new_user["id"], "email": email, "space_id": space_id, "role": "owner",
                     "created": True}  # fmt: skip
     user = accounts.run(lambda c: users.find_user(c, email))
     assert user is not None
     assert (user.password_hash or "").startswith("$argon2id$")
-    (listed,) = terminal.json("user", "list", *space)
-    assert (listed["email"], listed["role"], listed["name"]) == (email, "owner", "Ada")
+    (listed_user,) = terminal.json("user", "list", *space)
+    assert (listed_user["email"], listed_user["role"], listed_user["name"]) == (email, "owner", "Ada")
     pat = terminal.json("pat", "create", *space, "--user", email, "--name", "agent")
     token = pat["token"]
     assert token.startswith("trk_mcp_")
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None
-    (shown,) = terminal.json("pat", "list", *space)
-    assert (shown["user"], shown["name"], shown["hint"]) == (email, "agent", token[-4:])
-    assert token not in json.dumps(shown)
+    (listed_token,) = terminal.json("pat", "list", *space)
+    assert (listed_token["user"], listed_token["name"], listed_token["hint"]) == (email, "agent", token[-4:])
+    assert token not in json.dumps(listed_token)
     terminal.json("pat", "revoke", *space, pat["id"])
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
     assert terminal.json("pat", "list", *space) == []
@@ -90,8 +90,8 @@ def test_who_has_an_account_gets_the_space(terminal: Terminal, accounts: Account
 
 def test_links(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     email = unique_email()
-    made = terminal.json("user", "invite", "--email", email, "--space", space_id, "--role", "admin")
-    base, _, token = made["url"].rpartition("/")
+    invitation = terminal.json("user", "invite", "--email", email, "--space", space_id, "--role", "admin")
+    base, _, token = invitation["url"].rpartition("/")
     assert base.endswith(invitations.INVITATION_PATH)
     offer = accounts.run(lambda c: invitations.find_offer(c, token))
     assert offer is not None
@@ -119,7 +119,7 @@ def test_a_user_is_disabled(terminal: Terminal, accounts: Accounts, space_id: in
         "email": user.email, "sessions": 1, "tokens": 0, "spaces_without_owner": [space_id]
     }  # fmt: skip
     assert accounts.run(lambda c: sessions.fetch_session(c, session)) is None
-    assert [one["is_disabled"] for one in terminal.json("user", "list", "--space", space_id)] == [True]
+    assert [row["is_disabled"] for row in terminal.json("user", "list", "--space", space_id)] == [True]
     accounts.member(space_id)
     assert terminal.json("user", "disable", *words)["spaces_without_owner"] == []
     assert terminal.json("user", "enable", *words) == {"email": user.email}
@@ -129,17 +129,22 @@ def test_a_user_is_disabled(terminal: Terminal, accounts: Accounts, space_id: in
 
 
 def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
-    one, other = accounts.member(space_id), accounts.member(space_id)
+    first_user, second_user = accounts.member(space_id), accounts.member(space_id)
 
     def log_in() -> list[str]:
-        return [accounts.run(partial(sessions.open_session, user_id=user.id))[0] for user in (one, other)]
+        return [
+            accounts.run(partial(sessions.open_session, user_id=user.id))[0]
+            for user in (first_user, second_user)
+        ]
 
     def alive(opened: list[str]) -> list[bool]:
-        return [accounts.run(partial(sessions.fetch_session, token=each)) is not None for each in opened]
+        return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token in opened]
 
     opened = log_in()
-    pat = terminal.json("pat", "create", "--space", space_id, "--user", one.email, "--name", "x")["token"]
-    words = ("user", "log-out", "--email", one.email)
+    pat = terminal.json("pat", "create", "--space", space_id, "--user", first_user.email, "--name", "x")[
+        "token"
+    ]
+    words = ("user", "log-out", "--email", first_user.email)
     assert terminal.json(*words) == {"sessions": 1, "tokens": 0}
     assert alive(opened) == [False, True]
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is not None
@@ -149,7 +154,7 @@ def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: in
     assert terminal.json("user", "log-out", "--all")["sessions"] >= 2
     assert alive(opened) == [False, False]
     assert "--all" in terminal.fails("user", "log-out")
-    assert "--all" in terminal.fails("user", "log-out", "--all", "--email", one.email)
+    assert "--all" in terminal.fails("user", "log-out", "--all", "--email", first_user.email)
 
 
 def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: int) -> None:

@@ -41,9 +41,9 @@ class Terminal:
         return code, out, err
 
     def json(self, group: str, command: str, *words: str, code: int = 0) -> Any:
-        told, out, err = self.run(group, command, *words, "--json")
+        exit_code, out, err = self.run(group, command, *words, "--json")
         warnings = [line for line in err.splitlines() if VISIBLE not in line]
-        assert (told, warnings) == (code, []), out + err
+        assert (exit_code, warnings) == (code, []), out + err
         return json.loads(out)
 
     def fails(self, group: str, command: str, *words: str) -> str:
@@ -62,32 +62,34 @@ def at(destination: dict[str, Any]) -> list[str]:
 
 
 def test_it_works(terminal: Terminal) -> None:
-    made = terminal.json(
+    destination = terminal.json(
         "destination", "create", *GIVEN, "--name", "Shop", "--set", "strict=true",
         "--event", "contact=Contact", "--event", "purchase=", "--all-events",
     )  # fmt: skip
-    assert (made["name"], made["status"], made["all_events"], made["secrets"]) == (
+    assert (
+        destination["name"], destination["status"], destination["all_events"], destination["secrets"],
+    ) == (
         "Shop", "active", True, ["token"],
     )  # fmt: skip
-    assert made["settings"] == {"pixel_id": PIXEL, "test_code": None, "strict": True}
-    assert made["event_names"] == {"contact": "Contact", "purchase": None}
-    assert terminal.json("destination", "list") == [made]
-    assert terminal.json("destination", "show", *at(made)) == made
-    assert terminal.json("destination", "pause", *at(made))["status"] == "paused"
-    assert terminal.json("destination", "resume", *at(made))["status"] == "active"
-    removed = terminal.json("destination", "remove", *at(made))
-    assert removed == {"id": made["id"], "status": "removed"}
+    assert destination["settings"] == {"pixel_id": PIXEL, "test_code": None, "strict": True}
+    assert destination["event_names"] == {"contact": "Contact", "purchase": None}
+    assert terminal.json("destination", "list") == [destination]
+    assert terminal.json("destination", "show", *at(destination)) == destination
+    assert terminal.json("destination", "pause", *at(destination))["status"] == "paused"
+    assert terminal.json("destination", "resume", *at(destination))["status"] == "active"
+    removed = terminal.json("destination", "remove", *at(destination))
+    assert removed == {"id": destination["id"], "status": "removed"}
     assert terminal.json("destination", "list") == []
-    assert "Destination not found" in terminal.fails("destination", "pause", *at(made))
+    assert "Destination not found" in terminal.fails("destination", "pause", *at(destination))
 
 
 def test_changing(terminal: Terminal) -> None:
-    made = terminal.json(
+    destination = terminal.json(
         "destination", "create", *GIVEN, "--set", "test_code=T1",
         "--event", "contact=C", "--event", "schedule=S", "--all-events",
     )  # fmt: skip
     changed = terminal.json(
-        "destination", "set", *at(made), "--name", "New", "--set", "strict=1", "--event",
+        "destination", "set", *at(destination), "--name", "New", "--set", "strict=1", "--event",
         "purchase=", "--default-event", "contact", "--no-all-events", "--secret", "backup=b",
     )  # fmt: skip
     assert (changed["name"], changed["all_events"], changed["secrets"]) == (
@@ -95,31 +97,33 @@ def test_changing(terminal: Terminal) -> None:
     )  # fmt: skip
     assert changed["settings"] == {"pixel_id": PIXEL, "test_code": "T1", "strict": True}
     assert changed["event_names"] == {"schedule": "S", "purchase": None}
-    again = terminal.json("destination", "set", *at(made), "--set", "test_code=",
+    second_change = terminal.json("destination", "set", *at(destination), "--set", "test_code=",
                           "--secret", "backup=")  # fmt: skip
-    assert (again["settings"]["test_code"], again["secrets"]) == (None, ["token"])
-    assert (again["event_names"], again["name"]) == (changed["event_names"], "New")
+    assert (second_change["settings"]["test_code"], second_change["secrets"]) == (None, ["token"])
+    assert (second_change["event_names"], second_change["name"]) == (changed["event_names"], "New")
     assert "secrets.token is required" in terminal.fails(
-        "destination", "set", *at(made), "--secret", "token="
+        "destination", "set", *at(destination), "--secret", "token="
     )
 
 
 def test_previewing(terminal: Terminal) -> None:
-    made = terminal.json("destination", "create", *GIVEN, "--all-events")
-    assert "Event not found" in terminal.fails("destination", "preview", *at(made))
+    destination = terminal.json("destination", "create", *GIVEN, "--all-events")
+    assert "Event not found" in terminal.fails("destination", "preview", *at(destination))
     stage = terminal.forwarder.stage
     event_id = stage.event(stage.contact(email="anna@example.com"), event_time="now")
-    shown = terminal.json("destination", "preview", *at(made))
-    assert (shown["event_id"], shown["outcome"]) == (event_id, "sent")
-    assert {"path": "em", "value": "[masked]", "origin": "email"} in shown["fields"]
+    preview = terminal.json("destination", "preview", *at(destination))
+    assert (preview["event_id"], preview["outcome"]) == (event_id, "sent")
+    assert {"path": "em", "value": "[masked]", "origin": "email"} in preview["fields"]
     bare = stage.event(stage.contact(), event_time="now")
-    code, out, _ = terminal.run("destination", "preview", *at(made), "--event", str(bare))
+    code, out, _ = terminal.run("destination", "preview", *at(destination), "--event", str(bare))
     assert code == 0
     assert re.search(rf"event_id +{bare}\n", out)
     assert re.search(r"Fields\n  name +purchase\n", out)
     assert re.search(r"Missing for a better match\n  email +Send email with the event", out)
     assert "anna@example.com" not in out
-    assert "Event not found" in terminal.fails("destination", "preview", *at(made), "--event", str(10**12))
+    assert "Event not found" in terminal.fails(
+        "destination", "preview", *at(destination), "--event", str(10**12)
+    )
 
 
 def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,10 +178,10 @@ def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> 
 
 
 def test_nothing_to_change(terminal: Terminal) -> None:
-    made = terminal.json("destination", "create", *GIVEN)
-    assert "at least one of name" in terminal.fails("destination", "set", *at(made))
-    told = terminal.fails("destination", "set", *at(made), "--default-event", "contact")
-    assert "contact: has no custom name" in told
+    destination = terminal.json("destination", "create", *GIVEN)
+    assert "at least one of name" in terminal.fails("destination", "set", *at(destination))
+    error = terminal.fails("destination", "set", *at(destination), "--default-event", "contact")
+    assert "contact: has no custom name" in error
 
 
 def test_an_unknown_space(terminal: Terminal) -> None:
@@ -188,55 +192,57 @@ def test_an_unknown_space(terminal: Terminal) -> None:
 
 
 def test_another_space(terminal: Terminal) -> None:
-    made = terminal.json("destination", "create", *GIVEN)
-    delivery_id = terminal.forwarder.delivery(made["id"], status="failed")
+    destination = terminal.json("destination", "create", *GIVEN)
+    delivery_id = terminal.forwarder.delivery(destination["id"], status="failed")
     terminal.space_id = make_stage(terminal.forwarder.stage.connection).space_id
     for command in ("show", "pause", "resume", "remove", "test", "set"):
         words = ["--name", "x"] if command == "set" else []
-        told = terminal.fails("destination", command, *at(made), *words)
-        assert "Destination not found" in told
+        error = terminal.fails("destination", command, *at(destination), *words)
+        assert "Destination not found" in error
     assert "Delivery not found" in terminal.fails("delivery", "show", str(delivery_id))
-    assert "Destination not found" in terminal.fails("delivery", "replay", *at(made))
+    assert "Destination not found" in terminal.fails("delivery", "replay", *at(destination))
     assert terminal.json("delivery", "list") == []
 
 
 def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = terminal.json("destination", "create", *GIVEN)
+    destination = terminal.json("destination", "create", *GIVEN)
     with FakePlatform(Answer(200), Answer(401)) as platform:
         monkeypatch.setenv("HEADWATER_META_URL", platform.url)
-        told = terminal.json("destination", "test", *at(made))
-        assert told == {"ok": True, "http_status": 200, "message": "Probe accepted the test event.",
+        result = terminal.json("destination", "test", *at(destination))
+        assert result == {"ok": True, "http_status": 200, "message": "Probe accepted the test event.",
                         "remedy": None}  # fmt: skip
-        told = terminal.json("destination", "test", *at(made), code=1)
-        assert (told["ok"], told["http_status"]) == (False, 401)
+        result = terminal.json("destination", "test", *at(destination), code=1)
+        assert (result["ok"], result["http_status"]) == (False, 401)
         assert platform.bodies[0]["token"] == TOKEN
-    assert terminal.json("destination", "show", *at(made))["test_ok"] is False
-    for command, words in (("show", at(made)), ("list", [])):
+    assert terminal.json("destination", "show", *at(destination))["test_ok"] is False
+    for command, words in (("show", at(destination)), ("list", [])):
         assert ", failed" in terminal.run("destination", command, *words)[1]
 
 
 def test_deliveries(terminal: Terminal) -> None:
     forwarder = terminal.forwarder
-    here, there = forwarder.make(), forwarder.make()
-    failed = forwarder.delivery(here, status="failed", error="No.")
-    skipped = forwarder.delivery(there, status="skipped", reason="paused")
-    listed = terminal.json("delivery", "list")
-    assert [each["id"] for each in listed] == [skipped, failed]
-    events = {each["id"]: str(each["event_id"]) for each in listed}
-    for words, found in (
-        (["--destination", str(here)], [failed]), (["--status", "skipped"], [skipped]),
+    first_destination, second_destination = forwarder.make(), forwarder.make()
+    failed = forwarder.delivery(first_destination, status="failed", error="No.")
+    skipped = forwarder.delivery(second_destination, status="skipped", reason="paused")
+    rows = terminal.json("delivery", "list")
+    assert [row["id"] for row in rows] == [skipped, failed]
+    events = {row["id"]: str(row["event_id"]) for row in rows}
+    for words, delivery_ids in (
+        (["--destination", str(first_destination)], [failed]), (["--status", "skipped"], [skipped]),
         (["--reason", "paused"], [skipped]), (["--event", events[failed]], [failed]),
         (["--limit", "1"], [skipped]),
     ):  # fmt: skip
-        assert [each["id"] for each in terminal.json("delivery", "list", *words)] == found
+        assert [row["id"] for row in terminal.json("delivery", "list", *words)] == delivery_ids
     assert terminal.json("delivery", "show", str(failed))["error"] == "No."
     assert "paused" in terminal.run("delivery", "list")[1]
-    told = terminal.json("delivery", "replay", "--destination", str(here))
-    assert told == {"queued": 1, "too_old": 0, "more": False}
-    told = terminal.json("delivery", "replay", "--destination", str(there), "--status", "skipped",
-                         "--reason", "paused", str(skipped))  # fmt: skip
-    assert told["queued"] == 1
-    refused = terminal.fails("delivery", "replay", "--destination", str(here), "--status", "sent")
+    result = terminal.json("delivery", "replay", "--destination", str(first_destination))
+    assert result == {"queued": 1, "too_old": 0, "more": False}
+    result = terminal.json("delivery", "replay", "--destination", str(second_destination),
+                           "--status", "skipped", "--reason", "paused", str(skipped))  # fmt: skip
+    assert result["queued"] == 1
+    refused = terminal.fails(
+        "delivery", "replay", "--destination", str(first_destination), "--status", "sent"
+    )
     assert "The status must be one of failed, refused, expired, skipped." in refused
 
 
@@ -263,11 +269,11 @@ def test_waiting(terminal: Terminal) -> None:
 
 
 def test_people_read_sections_no_wider_than_a_terminal(terminal: Terminal) -> None:
-    made = terminal.json(
+    destination = terminal.json(
         "destination", "create", *GIVEN, "--name", "Shop", "--event", "contact=Contact",
         "--event", "purchase=",
     )  # fmt: skip
-    _, out, _ = terminal.run("destination", "show", *at(made))
+    _, out, _ = terminal.run("destination", "show", *at(destination))
     lines = out.splitlines()
     assert "“Shop”, destination" in lines[0]
     assert max(map(len, lines)) <= 100

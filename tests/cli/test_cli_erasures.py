@@ -32,9 +32,9 @@ def test_it_works(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
         "id", "contact_id", "requested_at", "attempts", "retry_at", "last_error", "erased_at",
     ]  # fmt: skip
     assert latest["id"] > first["id"]
-    told = ("contact_id", "attempts", "last_error", "erased_at")
-    assert [latest[name] for name in told] == [contact_id, 2, "Oops", None]
-    assert [first[name] for name in told] == [contact_id, 0, None, "2026-11-21T12:00:00+00:00"]
+    fields = ("contact_id", "attempts", "last_error", "erased_at")
+    assert [latest[name] for name in fields] == [contact_id, 2, "Oops", None]
+    assert [first[name] for name in fields] == [contact_id, 0, None, "2026-11-21T12:00:00+00:00"]
 
 
 def test_without_any(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:

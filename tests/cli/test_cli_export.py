@@ -45,7 +45,7 @@ def test_credited_and_compressed(stage: Stage, api: Api, tmp_path: Path) -> None
     stage.event(contact_id, amount=5, event_name="purchase")
     stage.event(contact_id, amount=5, event_name="sign_up")
     output = tmp_path / "events.ndjson.gz"
-    asked = {
+    query = {
         "sources": "google_ads", "attribution_model": "linear", "attribution_window": "0",
         "query_mode": "company", "event_names": "purchase", "fields": "amount",
     }  # fmt: skip
@@ -55,7 +55,7 @@ def test_credited_and_compressed(stage: Stage, api: Api, tmp_path: Path) -> None
     ]  # fmt: skip
     assert run(stage, "events", *DAY, *options, output=output) == 0
     lines = gzip.decompress(output.read_bytes()).splitlines()
-    assert [json.loads(line) for line in lines] == api.rows(**asked)
+    assert [json.loads(line) for line in lines] == api.rows(**query)
 
 
 def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_contacts_and_companies(stage: Stage, tmp_path: Path) -> None:
     dates = ["--start-date", "2026-05-13 00:00:00", "--end-date", "2026-05-13 23:59:59"]
     output = tmp_path / "out"
     assert run(stage, "contacts", *dates, "--include-trk-tokens", output=output) == 0
-    told = json.loads(output.read_text())
-    assert (told["id"], told["trk_tokens"]) == (contact_id, ["t"])
+    contact = json.loads(output.read_text())
+    assert (contact["id"], contact["trk_tokens"]) == (contact_id, ["t"])
     assert run(stage, "companies", *dates, output=output) == 0
     assert json.loads(output.read_text())["id"] == company_id
 
@@ -144,8 +144,8 @@ def test_several_days_in_one_file(stage: Stage, tmp_path: Path) -> None:
     output = tmp_path / "days.ndjson"
     days = ["--start-date", "2026-05-11", "--end-date", "2026-05-14"]
     assert run(stage, "events", *days, output=output) == 0
-    found = [json.loads(line)["id"] for line in output.read_text().splitlines()]
-    assert found == ids[4:0:-1]
+    exported_ids = [json.loads(line)["id"] for line in output.read_text().splitlines()]
+    assert exported_ids == ids[4:0:-1]
 
 
 def test_contacts_as_csv(stage: Stage, tmp_path: Path) -> None:

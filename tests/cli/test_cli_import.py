@@ -63,7 +63,7 @@ def test_it_works(importer: Importer, stage: Stage) -> None:
 def test_every_form(importer: Importer, name: str) -> None:
     file = importer.write(name, *numbered(3))
     assert importer.run("events", file)["queued"] == 3
-    assert [each["order_id"] for each in importer.payloads()] == ["0", "1", "2"]
+    assert [payload["order_id"] for payload in importer.payloads()] == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
@@ -84,7 +84,7 @@ def test_the_cells_of_a_csv_file_are_typed(importer: Importer) -> None:
         {"amount": "0", "is_upsell": "", "do_not_capi": "", "order_id": ""},
         {"amount": "1e3", "is_upsell": "Yes"},
     ]
-    file = importer.write("f.csv", *({**EVENT, **each} for each in cells))
+    file = importer.write("f.csv", *({**EVENT, **row} for row in cells))
     assert importer.run("events", file)["refused"] == 0
     first, second, third, fourth = importer.payloads()
     assert (first["amount"], first["is_upsell"], first["order_id"]) == ("12.5", True, "007")
@@ -150,10 +150,10 @@ def test_ads(importer: Importer, stage: Stage) -> None:
     assert (report["stored"], report["refused"]) == (2, 1)
     line = (importer.folder / "ads.csv.refused.ndjson").read_text()
     assert json.loads(line)["errors"] == {"id": ["The id is required."]}
-    found = stage.connection.execute(
+    rows = stage.connection.execute(
         "SELECT id, name, platform FROM ad_names WHERE space_id = %s", (stage.space_id,)
     ).fetchall()
-    assert found == [("7", "Green", "meta")]
+    assert rows == [("7", "Green", "meta")]
 
 
 def test_a_dry_run_stores_nothing(importer: Importer, stage: Stage) -> None:
@@ -183,7 +183,7 @@ def test_rows_that_cannot_be_read(importer: Importer) -> None:
     assert (report["rows"], report["queued"], report["refused"]) == (7, 2, 5)
     refused = [json.loads(line) for line in
                (importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()]  # fmt: skip
-    assert [(each["row"], each["line"], list(each["errors"])) for each in refused] == [
+    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refused] == [
         (2, 3, ["body"]), (3, 4, ["row"]), (4, 5, ["email"]), (5, 6, ["email"]), (6, 7, ["row"]),
     ]  # fmt: skip
 
@@ -204,7 +204,7 @@ def test_csv_rows_that_cannot_be_read(importer: Importer) -> None:
     assert importer.payloads()[0]["full_name"] == "two\r\nlines"
     refused = [json.loads(line) for line in
                (importer.folder / "f.csv.refused.ndjson").read_text().splitlines()]  # fmt: skip
-    assert [(each["row"], each["line"], list(each["errors"])) for each in refused] == [
+    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refused] == [
         (2, 5, ["row"]), (3, 6, ["full_name"]), (4, 7, ["row"]),
     ]  # fmt: skip
 
@@ -213,10 +213,10 @@ def test_the_first_refusals_are_told(importer: Importer, capsys: pytest.CaptureF
     file = importer.write("f.ndjson", *[BAD] * 25)
     arguments = ["import", "events", "--space", str(importer.stage.space_id), str(file)]
     assert main(arguments) == 1
-    told = capsys.readouterr()
-    lines = [line for line in told.err.splitlines() if line.startswith(("line", "and"))]
+    output = capsys.readouterr()
+    lines = [line for line in output.err.splitlines() if line.startswith(("line", "and"))]
     assert lines == [*(f"line {number}: {RULE}" for number in range(1, 21)), "and 5 more"]
-    assert "refused               25" in told.out
+    assert "refused               25" in output.out
     assert len((importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()) == 25
 
 
@@ -271,8 +271,8 @@ def test_what_makes_it_another_import(importer: Importer, make_space: Callable[.
     file = importer.write("f.ndjson", {**EVENT, "mail": "b@c.org"})
     importer.run("events", file)
     assert importer.run("events", file, "--map", "mail=email")["queued"] == 1
-    other = make_space()
-    assert importer.run("events", file, "--space", str(other))["queued"] == 1
+    other_space = make_space()
+    assert importer.run("events", file, "--space", str(other_space))["queued"] == 1
     assert importer.run("contacts", file)["stored"] == 1
     importer.write("f.ndjson", EVENT, EVENT)
     assert importer.run("events", file)["queued"] == 2

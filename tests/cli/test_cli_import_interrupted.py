@@ -45,7 +45,7 @@ def test_interrupted_anywhere_each_row_is_done_once(
     importer: Importer, connection: psycopg.Connection, bad: list[bool], chunk: int, ends: list[int]
 ) -> None:
     importer = importer.at(make_stage(connection))
-    rows = [{**(BAD if each else EVENT), "order_id": str(n)} for n, each in enumerate(bad)]
+    rows = [{**(BAD if is_bad else EVENT), "order_id": str(n)} for n, is_bad in enumerate(bad)]
     file = importer.write(f"f-{importer.stage.space_id}.ndjson", *rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_run, "CHUNK", chunk)
@@ -65,11 +65,11 @@ def test_interrupted_anywhere_each_row_is_done_once(
         patch.setattr(import_run, "failpoint", lambda _: None)
         report = importer.run("events", file, status=1 if any(bad) else 0)
     assert (report["rows"], report["refused"]) == (len(bad), sum(bad))
-    good = [str(number) for number, each in enumerate(bad) if not each]
+    good = [str(number) for number, is_bad in enumerate(bad) if not is_bad]
     assert [payload["order_id"] for payload in importer.payloads()] == good
     refused = Path(f"{file}.refused.ndjson")
     lines = refused.read_text().splitlines() if any(bad) else []
-    assert [json.loads(line)["row"] - 1 for line in lines] == [n for n, each in enumerate(bad) if each]
+    assert [json.loads(line)["row"] - 1 for line in lines] == [n for n, is_bad in enumerate(bad) if is_bad]
     assert not Path(f"{refused}.part").exists()
 
 
@@ -84,7 +84,7 @@ def test_killed(importer: Importer, point: str) -> None:
     assert killed.returncode == -signal.SIGKILL
     report = importer.run("events", file, status=1)
     assert (report["rows"], report["queued"], report["refused"]) == (1501, 1500, 1)
-    assert [int(each["order_id"]) for each in importer.payloads()] == list(range(1500))
+    assert [int(payload["order_id"]) for payload in importer.payloads()] == list(range(1500))
     assert len((importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()) == 1
 
 
@@ -94,11 +94,11 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def overtake(_: str) -> None:
         monkeypatch.setattr(import_run, "failpoint", lambda _: None)
-        with psycopg.connect(os.environ["HEADWATER_DATABASE_URL"]) as other:
-            other.execute("SET LOCAL citus.propagate_set_commands = 'local'")
-            other.execute("SET LOCAL lock_timeout = '1ms'")
+        with psycopg.connect(os.environ["HEADWATER_DATABASE_URL"]) as other_connection:
+            other_connection.execute("SET LOCAL citus.propagate_set_commands = 'local'")
+            other_connection.execute("SET LOCAL lock_timeout = '1ms'")
             with pytest.raises(psycopg.errors.LockNotAvailable):
-                other.execute("UPDATE imports SET rows_done = 3")
+                other_connection.execute("UPDATE imports SET rows_done = 3")
 
     monkeypatch.setattr(import_run, "failpoint", overtake)
     assert importer.run("events", file)["queued"] == 3

@@ -67,7 +67,7 @@ def test_it_works(cli: Cli) -> None:
         "limits": {},
     }  # fmt: skip
     assert cli.json("space", "show", "--space", space["id"]) == space
-    assert space["id"] in [one["id"] for one in cli.json("space", "list")]
+    assert space["id"] in [row["id"] for row in cli.json("space", "list")]
     assert "Café 東京" in cli("space", "list")
 
 
@@ -114,34 +114,34 @@ def test_unknown_space(cli: Cli) -> None:
 
 
 def test_key(cli: Cli, space: Any) -> None:
-    made = cli.json("key", "create", "--space", space["id"], "--name", "app", "--scope",
+    key = cli.json("key", "create", "--space", space["id"], "--name", "app", "--scope",
                     "events:write", "--scope", "events:read")  # fmt: skip
-    assert list(made) == ["key", "id", "name", "scopes", "expires_at", "addresses"]
-    assert made["scopes"] == ["events:read", "events:write"]
-    assert (made["expires_at"], made["addresses"]) == (None, [])
-    listed = cli("key", "list", "--space", space["id"], "--json")
-    assert made["key"] not in listed
-    assert cli.json("key", "revoke", "--space", space["id"], made["id"])["revoked_at"]
-    told = cli("key", "create", "--space", space["id"], "--name", "app", "--scope", "x", code=2)
-    assert told.startswith("headwater: scope: x is none of events:read, ")
+    assert list(key) == ["key", "id", "name", "scopes", "expires_at", "addresses"]
+    assert key["scopes"] == ["events:read", "events:write"]
+    assert (key["expires_at"], key["addresses"]) == (None, [])
+    listing = cli("key", "list", "--space", space["id"], "--json")
+    assert key["key"] not in listing
+    assert cli.json("key", "revoke", "--space", space["id"], key["id"])["revoked_at"]
+    error = cli("key", "create", "--space", space["id"], "--name", "app", "--scope", "x", code=2)
+    assert error.startswith("headwater: scope: x is none of events:read, ")
 
 
 def test_a_key_with_limits(cli: Cli, space: Any) -> None:
     where = ("--space", space["id"])
-    made = cli.json("key", "create", *where, "--name", "app", "--expires", "90d",
+    key = cli.json("key", "create", *where, "--name", "app", "--expires", "90d",
                     "--addresses", "10.0.0.0/8, ::1")  # fmt: skip
-    assert made["addresses"] == ["10.0.0.0/8", "::1/128"]
-    rotated = cli.json("key", "rotate", *where, "--key", made["id"], "--overlap", "0h")
-    assert rotated["key"] != made["key"]
-    assert (rotated["scopes"], rotated["addresses"]) == (made["scopes"], made["addresses"])
+    assert key["addresses"] == ["10.0.0.0/8", "::1/128"]
+    rotated = cli.json("key", "rotate", *where, "--key", key["id"], "--overlap", "0h")
+    assert rotated["key"] != key["key"]
+    assert (rotated["scopes"], rotated["addresses"]) == (key["scopes"], key["addresses"])
     assert rotated["expires_at"] > rotated["old_key_ends_at"]
     assert cli.json("key", "restrict", *where, rotated["id"])["addresses"] == []
     printed = cli("key", "list", *where)
-    for told in (" 2 networks ", " all ", " never used ", " expired "):
-        assert told in printed
-    assert "Create a new one" in cli("key", "rotate", *where, "--key", made["id"], code=2)
+    for text in (" 2 networks ", " all ", " never used ", " expired "):
+        assert text in printed
+    assert "Create a new one" in cli("key", "rotate", *where, "--key", key["id"], code=2)
     assert "expires must be hours" in cli("key", "create", *where, "--name", "x", "--expires", "9", code=2)
-    assert "host bits" in cli("key", "restrict", *where, made["id"], "--addresses", "10.1.1.1/8", code=2)
+    assert "host bits" in cli("key", "restrict", *where, key["id"], "--addresses", "10.1.1.1/8", code=2)
 
 
 def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:
@@ -168,9 +168,9 @@ def test_migrate_twice_does_nothing(cli: Cli) -> None:
 
 def test_terminal_is_not_driven_by_a_name(cli: Cli, connection: psycopg.Connection) -> None:
     connection.execute("INSERT INTO spaces (name) VALUES (E'\\x1b[2Jx\\u202e')")
-    listed = cli("space", "list")
-    assert "\x1b" not in listed
-    assert "\u202e" not in listed
+    listing = cli("space", "list")
+    assert "\x1b" not in listing
+    assert "\u202e" not in listing
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,13 @@ def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None
 
 def test_nothing_runs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADWATER_DATABASE_URL")
-    told = cli("space", "list", "--data-dir", tmp_path / "none", code=2)
-    assert "no Headwater data in" in told
-    assert "headwater serve" in told
+    error = cli("space", "list", "--data-dir", tmp_path / "none", code=2)
+    assert "no Headwater data in" in error
+    assert "headwater serve" in error
     (tmp_path / "postgresql.password").write_text("x")
     (tmp_path / "postgresql").mkdir()
-    told = cli("space", "list", "--data-dir", tmp_path, code=2)
-    assert "is `headwater serve` running on it?" in told
+    error = cli("space", "list", "--data-dir", tmp_path, code=2)
+    assert "is `headwater serve` running on it?" in error
 
 
 def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,21 +208,21 @@ def test_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unreachable_database(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "postgresql://me:hunter2@127.0.0.1:1/x"
     monkeypatch.setenv("HEADWATER_DATABASE_URL", secret)
-    told = cli("space", "list", code=2)
-    assert "cannot reach the database of HEADWATER_DATABASE_URL" in told
-    assert "hunter2" not in told
+    error = cli("space", "list", code=2)
+    assert "cannot reach the database of HEADWATER_DATABASE_URL" in error
+    assert "hunter2" not in error
 
 
 def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
     where = ("--space", space["id"])
     cli("key", "create", *where, "--name", "the shop's server " * 5)
     cli("key", "create", *where, "--name", "x" * 200, "--scope", "events:write")
-    most = [scope for scope in SCOPES if scope != "contacts:delete"]
-    cli("key", "create", *where, "--name", "y", *(f"--scope={scope}" for scope in most))
+    scopes = [scope for scope in SCOPES if scope != "contacts:delete"]
+    cli("key", "create", *where, "--name", "y", *(f"--scope={scope}" for scope in scopes))
     printed = cli("key", "list", *where)
     assert max(map(len, printed.splitlines())) <= 100
-    for told in (" all ", "events:write", "all but contacts:delete"):
-        assert told in printed
+    for text in (" all ", "events:write", "all but contacts:delete"):
+        assert text in printed
 
 
 def test_a_database_of_another_version(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,22 +48,26 @@ def terminal(
 def test_it_works(terminal: Terminal, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(TOKEN)
-    made = terminal.json(
+    watched_file = terminal.json(
         "create", "--address", URL, "--set", "currency=EUR", "--set", "platform=meta",
         "--column", "Cost:amount", "--secret", f"authorization=@{secret}",
     )  # fmt: skip
-    assert (made["name"], made["status"], made["secrets"]) == ("daily.csv", "active", ["authorization"])
-    assert made["settings"] == {"currency": "EUR", "platform": "meta", "columns": ["Cost:amount"]}
-    assert terminal.json("list") == [made]
-    file = ["--file", str(made["id"])]
-    assert terminal.json("show", *file) == {**made, "imports": []}
+    assert (watched_file["name"], watched_file["status"], watched_file["secrets"]) == (
+        "daily.csv",
+        "active",
+        ["authorization"],
+    )
+    assert watched_file["settings"] == {"currency": "EUR", "platform": "meta", "columns": ["Cost:amount"]}
+    assert terminal.json("list") == [watched_file]
+    file = ["--file", str(watched_file["id"])]
+    assert terminal.json("show", *file) == {**watched_file, "imports": []}
     changed = terminal.json("set", *file, "--name", "Meta", "--set", "currency=USD")
     assert (changed["name"], changed["address"]) == ("Meta", URL)
-    assert changed["settings"] == {**made["settings"], "currency": "USD"}
+    assert changed["settings"] == {**watched_file["settings"], "currency": "USD"}
     assert terminal.json("pause", *file)["status"] == "paused"
     assert terminal.json("resume", *file)["status"] == "active"
     assert terminal.json("fetch", *file)["next_fetch_at"] <= terminal.json("resume", *file)["next_fetch_at"]
-    assert terminal.json("remove", *file) == {"id": made["id"], "status": "removed"}
+    assert terminal.json("remove", *file) == {"id": watched_file["id"], "status": "removed"}
     assert terminal.json("list") == []
 
 
@@ -102,5 +106,5 @@ def test_bad_options(terminal: Terminal, words: tuple[str, ...]) -> None:
 
 
 def test_a_change_of_nothing_is_refused(terminal: Terminal) -> None:
-    made = terminal.json("create", "--address", URL)
-    assert terminal.run("set", "--file", str(made["id"]))[0] == 2
+    watched_file = terminal.json("create", "--address", URL)
+    assert terminal.run("set", "--file", str(watched_file["id"]))[0] == 2

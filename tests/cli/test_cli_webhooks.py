@@ -44,34 +44,34 @@ def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None
 
 def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
-    made = terminal.json("create", "--type", "stripe", "--name", "Pay", "--secret-stdin",
+    webhook = terminal.json("create", "--type", "stripe", "--name", "Pay", "--secret-stdin",
                          "--set", "event.customer.created=contact")  # fmt: skip
-    assert made.keys() == {"url", "id", "type", "name"}
-    base, _, token = made["url"].rpartition("/")
+    assert webhook.keys() == {"url", "id", "type", "name"}
+    base, _, token = webhook["url"].rpartition("/")
     assert base == f"{DEFAULT_BASE_URL}/webhooks"
     assert len(token) == 43
     server = webhooks.server.base_url
-    hook = Hook(webhooks.stage, server, "stripe", made["id"], token, SECRET)
+    hook = Hook(webhooks.stage, server, "stripe", webhook["id"], token, SECRET)
     body = stripe("customer.created", {"email": "ada@example.com"})
     assert hook.deliver(body).json()["status"] == "accepted"
-    (listed,) = terminal.json("list")
-    assert (listed["hint"], listed["signed"], listed["events"], listed["revoked_at"]) == (
+    (row,) = terminal.json("list")
+    assert (row["hint"], row["signed"], row["events"], row["revoked_at"]) == (
         token[-4:], True, {"customer.created": "contact"}, None,
     )  # fmt: skip
-    assert token not in json.dumps(listed)
-    (delivery,) = terminal.json("deliveries", str(made["id"]))
+    assert token not in json.dumps(row)
+    (delivery,) = terminal.json("deliveries", str(webhook["id"]))
     assert (delivery["status"], delivery["dedup_key"]) == ("accepted", "stripe:evt_1")
     assert delivery.keys().isdisjoint({"body", "headers"})
-    (whole,) = terminal.json("deliveries", "--bodies", "--limit", "1")
-    assert json.loads(whole["body"]) == body
-    assert terminal.json("revoke", str(made["id"]))["revoked_at"]
+    (full_delivery,) = terminal.json("deliveries", "--bodies", "--limit", "1")
+    assert json.loads(full_delivery["body"]) == body
+    assert terminal.json("revoke", str(webhook["id"]))["revoked_at"]
     assert hook.deliver(body).status_code == 404
 
 
 def test_the_url_begins_with_the_base_url(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_BASE_URL", "https://t.example.com")
-    made = terminal.json("create", "--type", "generic", "--name", "n", "--set", "event=contact")
-    assert made["url"].startswith("https://t.example.com/webhooks/")
+    webhook = terminal.json("create", "--type", "generic", "--name", "n", "--set", "event=contact")
+    assert webhook["url"].startswith("https://t.example.com/webhooks/")
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_a_mapping_is_corrected_and_the_delivery_replayed(terminal: Terminal, we
     replayed = terminal.json("replay", str(refused["id"]))
     assert (replayed["status"], type(replayed["receipt_id"])) == ("accepted", int)
     assert hook.deliveries("status", "receipt_id") == [("accepted", replayed["receipt_id"])]
-    again = terminal.json("replay", str(refused["id"]))
+    result = terminal.json("replay", str(refused["id"]))
     hook.queue().process()
     assert hook.queue().values("events", "id") == [replayed["receipt_id"]]
-    assert hook.queue().values("duplicates", "id") == [again["receipt_id"]]
+    assert hook.queue().values("duplicates", "id") == [result["receipt_id"]]
 
 
 def test_a_replay_happened_when_it_was_delivered(terminal: Terminal, webhooks: Hooks) -> None:
@@ -147,18 +147,18 @@ def test_what_nobody_signed_cannot_be_replayed(terminal: Terminal, webhooks: Hoo
 def test_trying_a_body(terminal: Terminal, tmp_path: Path, stage: Stage) -> None:
     file = tmp_path / "body.json"
     file.write_text(json.dumps(stripe("checkout.session.completed", SESSION)))
-    told = terminal.json("test", str(file), "--type", "stripe", space=False)
-    assert told["status"] == "accepted"
-    assert (told["event"]["event_name"], told["event"]["amount"]) == ("purchase", "49")
+    outcome = terminal.json("test", str(file), "--type", "stripe", space=False)
+    assert outcome["status"] == "accepted"
+    assert (outcome["event"]["event_name"], outcome["event"]["amount"]) == ("purchase", "49")
     changed = ["--set", "map.amount=subtract(number('99.90'), from_minor_units(`1990`))"]
-    told = terminal.json("test", str(file), "--type", "stripe", *changed, space=False)
-    assert told["event"]["amount"] == "80"
+    outcome = terminal.json("test", str(file), "--type", "stripe", *changed, space=False)
+    assert outcome["event"]["amount"] == "80"
     file.write_text(json.dumps(REFUND))
     header = ["--header", "X-Shopify-Topic=refunds/create"]
-    told = terminal.json("test", str(file), "--type", "shopify", *header, space=False)
-    assert [part["amount"] for part in told["refund"]["statements"]] == ["10", "5.5"]
-    told = terminal.json("test", str(file), "--type", "shopify", space=False)
-    assert (told["status"], told["event"]) == ("ignored", None)
+    outcome = terminal.json("test", str(file), "--type", "shopify", *header, space=False)
+    assert [statement["amount"] for statement in outcome["refund"]["statements"]] == ["10", "5.5"]
+    outcome = terminal.json("test", str(file), "--type", "shopify", space=False)
+    assert (outcome["status"], outcome["event"]) == ("ignored", None)
     assert "No such file" in terminal.fails("test", str(tmp_path / "none"), "--type", "stripe",
                                             space=False)  # fmt: skip
     count = stage.connection.execute(

@@ -46,9 +46,9 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
 
     def offered(line: str) -> list[str]:
         words = line.split(" ")
-        asked = ASK.format(words=" ".join(f"'{word}'" for word in words), last=len(words) - 1,
+        script = ASK.format(words=" ".join(f"'{word}'" for word in words), last=len(words) - 1,
                            line=line)  # fmt: skip
-        ran = subprocess.run(["bash", "-c", asked], input=text, capture_output=True, text=True,
+        ran = subprocess.run(["bash", "-c", script], input=text, capture_output=True, text=True,
                              check=True)  # fmt: skip
         return ran.stdout.split()
 
@@ -64,11 +64,11 @@ def test_every_command_is_in_it(shell: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def program_of(shell: str) -> str:
-    found = shutil.which(shell)
-    if found is None:
+    program = shutil.which(shell)
+    if program is None:
         assert not REQUIRED
         pytest.skip(f"there is no {shell}")
-    return found
+    return program
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -96,8 +96,8 @@ def test_zsh_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         [program_of("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,
         check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
-    shown = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", ran.stdout)
-    assert re.findall(r"^(\w+) +--", shown, re.MULTILINE) == ["delivery", "demo", "destination"]
+    text = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", ran.stdout)
+    assert re.findall(r"^(\w+) +--", text, re.MULTILINE) == ["delivery", "demo", "destination"]
 
 
 def test_another_shell(capsys: pytest.CaptureFixture[str]) -> None:

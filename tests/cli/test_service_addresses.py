@@ -54,24 +54,24 @@ def test_it_works(url: str, data_dir: Path, meta: FakePlatform) -> None:
         data_dir, "site", "create", *space, "--name", "x", "--origin", "https://x.example", **wrong
     )
     assert f'src="{url}/a.js"' in site["snippet"]
-    (listed,) = command(data_dir, "site", "list", *space)
-    assert listed["snippet"] == site["snippet"]
+    (listed_site,) = command(data_dir, "site", "list", *space)
+    assert listed_site["snippet"] == site["snippet"]
     hook = command(
         data_dir, "webhook", "create", *space, "--type", "generic", "--name", "n", "--set", "event=contact"
     )
     assert hook["url"].startswith(f"{url}/webhooks/")
     who = ("--email", "a@example.com", "--role", "admin")
-    for words, place in (
+    for words, path in (
         (("space", "create", "--name", "Second"), "/console/spaces/2"),
         (("key", "create", *space, "--name", "k"), "/public-api/v1"),
         (("user", "set-up-link"), "/console/set-up/"),
     ):
         written = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
-        assert f"{url}{place}" in written
+        assert f"{url}{path}" in written
     invited = command(data_dir, "user", "invite", *space, *who)
     assert invited["url"].startswith(f"{url}/console/")
-    made = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
-    assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
+    destination = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
+    assert try_out(data_dir, *space, "--destination", str(destination["id"])) == []
     assert len(meta.requests) == 1, "the service's platform was called"
 
 
@@ -119,11 +119,11 @@ def set_up_link(data_dir: Path) -> str:
 
 def try_out(data_dir: Path, *where: str) -> list[str]:
     """Test a new destination as documented, and return what prevented it."""
-    at = ("--data-dir", str(data_dir))
-    refused = run_command("destination", "test", *where, *at)
+    data_options = ("--data-dir", str(data_dir))
+    refused = run_command("destination", "test", *where, *data_options)
     assert refused.returncode == 1
     assert "test_event_code" in refused.stdout
     advice = refused.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
-    assert run_command(*advice.split(), *at).returncode == 0
-    taken = run_command("destination", "test", *where, *at)
-    return [] if taken.returncode == 0 else [taken.stdout, taken.stderr]
+    assert run_command(*advice.split(), *data_options).returncode == 0
+    result = run_command("destination", "test", *where, *data_options)
+    return [] if result.returncode == 0 else [result.stdout, result.stderr]

@@ -92,14 +92,14 @@ def test_a_released_claim_makes_another_company(both: Both) -> None:
 
 
 def test_a_claim_that_moved_leads_new_contacts_to_its_new_company(both: Both) -> None:
-    acme, other = both.run("ann", "acme.com"), both.run("ben", "other.com")
+    acme, other_company = both.run("ann", "acme.com"), both.run("ben", "other.com")
     members = both.members()
     both.set_claim(acme, None)
-    both.set_claim(other, "acme.com")
+    both.set_claim(other_company, "acme.com")
     assert both.members() == members
-    assert both.run("cid", "acme.com") == other
+    assert both.run("cid", "acme.com") == other_company
     assert both.members()[acme] == members[acme]
-    assert both.run("dan", "other.com") not in (acme, other)
+    assert both.run("dan", "other.com") not in (acme, other_company)
 
 
 def test_members_of_a_company_that_lost_its_claim(both: Both) -> None:
@@ -131,8 +131,8 @@ def test_a_claim_that_events_took_is_taken(both: Both) -> None:
 
 def test_a_claim_of_the_other_mode_leads_nobody(both: Both) -> None:
     acme = both.run("ann", "acme.com")
-    other = "external_id" if both.mode == "auto" else "domain"
-    assert both.put(acme, **{other: "linked.com"}).status_code == 200
+    other_claim = "external_id" if both.mode == "auto" else "domain"
+    assert both.put(acme, **{other_claim: "linked.com"}).status_code == 200
     assert both.run("ben", "linked.com") != acme
 
 
@@ -153,7 +153,7 @@ def test_a_name_set_by_hand_stays_until_an_event_brings_one(both: Both) -> None:
     assert both.put(acme, name="Acme GmbH").status_code == 200
     both.run("ben", "acme.com")
     assert both.pipeline.values("companies", "name") == ["Acme GmbH"]
-    named = event(email="a@acme.com", company_external_id="acme.com", company_name="Acme Inc")
-    both.pipeline.run(named)
+    company_event = event(email="a@acme.com", company_external_id="acme.com", company_name="Acme Inc")
+    both.pipeline.run(company_event)
     renamed = "Acme Inc" if both.mode == "external_id" else "Acme GmbH"
     assert both.pipeline.values("companies", "name") == [renamed]

@@ -63,15 +63,15 @@ def test_without_companies_the_list_is_empty(api: Api) -> None:
 
 def test_it_is_sorted_by_creation_then_id_newest_first(api: Api, stage: Stage) -> None:
     minutes = [2, 0, 1, 1, 2]
-    made = [(stage.company(created_at=NOON + timedelta(minutes=m)), m) for m in minutes]
-    ordered = sorted(made, key=lambda each: (each[1], each[0]), reverse=True)
+    companies = [(stage.company(created_at=NOON + timedelta(minutes=m)), m) for m in minutes]
+    ordered = sorted(companies, key=lambda company: (company[1], company[0]), reverse=True)
     assert ids(api) == [company_id for company_id, _ in ordered]
 
 
 def test_every_company_whenever_created_without_dates(api: Api, stage: Stage) -> None:
     ages = [datetime(1, 1, 2, tzinfo=UTC), NOON, datetime(9998, 1, 1, tzinfo=UTC)]
-    made = [stage.company(created_at=age) for age in ages]
-    assert ids(api) == made[::-1]
+    company_ids = [stage.company(created_at=age) for age in ages]
+    assert ids(api) == company_ids[::-1]
 
 
 # ---------------------------------------------------------------------------- creation window
@@ -80,8 +80,8 @@ def test_every_company_whenever_created_without_dates(api: Api, stage: Stage) ->
 def test_both_ends_of_the_window_are_included(api: Api, stage: Stage) -> None:
     window = {"start_date": "2026-05-13 12:00:00", "end_date": "2026-05-13 12:00:01"}
     moments = [-0.000001, 0, 1, 1.999999, 2]
-    made = [stage.company(created_at=NOON + timedelta(seconds=each)) for each in moments]
-    assert ids(api, **window) == made[3:0:-1]
+    company_ids = [stage.company(created_at=NOON + timedelta(seconds=second)) for second in moments]
+    assert ids(api, **window) == company_ids[3:0:-1]
 
 
 def test_the_window_is_on_the_clock_of_the_space(
@@ -98,9 +98,9 @@ def test_the_window_is_on_the_clock_of_the_space(
 def test_a_repeated_hour_is_whole(client: httpx.Client, connection: psycopg.Connection) -> None:
     stage = make_stage(connection, timezone="Europe/Berlin")
     # 02:30 occurred twice on 25 October 2026: at 00:30 and at 01:30 UTC.
-    made = [stage.company(created_at=datetime(2026, 10, 25, h, 30, tzinfo=UTC)) for h in (0, 1)]
+    company_ids = [stage.company(created_at=datetime(2026, 10, 25, h, 30, tzinfo=UTC)) for h in (0, 1)]
     window = {"start_date": "2026-10-25 02:30:00", "end_date": "2026-10-25 02:30:01"}
-    assert ids(Api(client, stage.key), **window) == made[::-1]
+    assert ids(Api(client, stage.key), **window) == company_ids[::-1]
 
 
 @pytest.mark.parametrize(("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")])
@@ -117,8 +117,8 @@ def test_two_blank_dates_are_none(api: Api, stage: Stage) -> None:
 
 @pytest.mark.parametrize("end", ["2026-01-01 00:00:00", "2025-12-31 23:59:59"])
 def test_the_end_must_be_after_the_start(api: Api, end: str) -> None:
-    told = errors(api, start_date="2026-01-01 00:00:00", end_date=end)
-    assert told == {"end_date": ["The end_date must be after start_date."]}
+    messages = errors(api, start_date="2026-01-01 00:00:00", end_date=end)
+    assert messages == {"end_date": ["The end_date must be after start_date."]}
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_page_sizes(api: Api, stage: Stage, connection: psycopg.Connection) -> N
         (stage.space_id,),
     )
     for params, size in (({}, 200), ({"per_page": "5000"}, 5000), ({"per_page": "1"}, 1)):
-        found = page(api, **params)
-        assert (len(found["data"]), found["per_page"]) == (size, size)
-        assert found["next_cursor"]
+        answer = page(api, **params)
+        assert (len(answer["data"]), answer["per_page"]) == (size, size)
+        assert answer["next_cursor"]
 
 
 def walk(api: Api, first: dict[str, Any], link: str) -> list[list[int]]:
@@ -164,7 +164,7 @@ def walk(api: Api, first: dict[str, Any], link: str) -> list[list[int]]:
         assert httpx.URL(url).params["cursor"] == pages[-1][f"{link}_cursor"]
         pages.append(page(api, **dict(httpx.URL(url).params)))
         assert len(pages) <= MOST_PAGES, "the pages go round in circles"
-    return [[row["id"] for row in each["data"]] for each in pages]
+    return [[row["id"] for row in answer["data"]] for answer in pages]
 
 
 @given(
@@ -186,14 +186,14 @@ def test_paging_equals_one_big_page(
     api = Api(client, stage.key)
     for minute in minutes:  # few distinct times, so that most rows tie
         stage.company(created_at=NOON + timedelta(minutes=minute))
-    whole = ids(api, **window, per_page=5000)
+    all_ids = ids(api, **window, per_page=5000)
 
     first = page(api, **window, per_page=per_page)
     assert first["prev_cursor"] is None
     pages = walk(api, first, "next")
-    assert [company_id for each in pages for company_id in each] == whole
-    assert all(len(each) == per_page for each in pages[:-1])
-    assert len(pages) == max(1, -(-len(whole) // per_page))
+    assert [company_id for page_ids in pages for company_id in page_ids] == all_ids
+    assert all(len(page_ids) == per_page for page_ids in pages[:-1])
+    assert len(pages) == max(1, -(-len(all_ids) // per_page))
 
     last = first
     while last["next_cursor"]:
@@ -202,13 +202,13 @@ def test_paging_equals_one_big_page(
 
 
 def test_new_companies_move_no_page(api: Api, stage: Stage) -> None:
-    made = [stage.company(created_at=NOON + timedelta(minutes=minute)) for minute in range(4)]
+    company_ids = [stage.company(created_at=NOON + timedelta(minutes=minute)) for minute in range(4)]
     first = page(api, per_page=2)
     newest = stage.company(created_at=NOON + timedelta(minutes=9))
     second = page(api, per_page=2, cursor=first["next_cursor"])
-    assert [row["id"] for row in second["data"]] == made[1::-1]
+    assert [row["id"] for row in second["data"]] == company_ids[1::-1]
     back = page(api, per_page=2, cursor=second["prev_cursor"])
-    assert [row["id"] for row in back["data"]] == made[:1:-1]
+    assert [row["id"] for row in back["data"]] == company_ids[:1:-1]
     assert ids(api, per_page=2, cursor=back["prev_cursor"]) == [newest]
 
 
@@ -216,9 +216,9 @@ def test_page_urls_keep_every_parameter(api: Api, stage: Stage) -> None:
     for _ in range(2):
         stage.company()
     params = {**YEAR, "per_page": "1", "note": "a b&c"}
-    asked = dict(httpx.URL(page(api, **params)["next_page_url"]).params)
-    assert asked.pop("cursor")
-    assert asked == params
+    parameters = dict(httpx.URL(page(api, **params)["next_page_url"]).params)
+    assert parameters.pop("cursor")
+    assert parameters == params
 
 
 @pytest.fixture
@@ -251,8 +251,8 @@ def test_the_page_size_may_change_between_pages(api: Api, cursor: str) -> None:
 
 
 def test_every_broken_rule_is_told(api: Api) -> None:
-    told = errors(api, start_date="x", per_page="0", cursor="x")
-    assert list(told) == ["start_date", "end_date", "per_page", "cursor"]
+    messages = errors(api, start_date="x", per_page="0", cursor="x")
+    assert list(messages) == ["start_date", "end_date", "per_page", "cursor"]
 
 
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:

@@ -176,8 +176,8 @@ def test_names_refused(api: Api, acme: int, given: Any, rule: str) -> None:
 
 
 def test_every_broken_rule_is_told(api: Api, acme: int) -> None:
-    told = errors(api, acme, {"domain": 1, "external_id": True, "name": None})
-    assert list(told) == ["domain", "external_id", "name"]
+    messages = errors(api, acme, {"domain": 1, "external_id": True, "name": None})
+    assert list(messages) == ["domain", "external_id", "name"]
 
 
 def test_text_that_cannot_be_stored_is_refused(api: Api, acme: int) -> None:
@@ -194,32 +194,32 @@ def test_text_that_cannot_be_stored_is_refused(api: Api, acme: int) -> None:
 def test_a_claim_of_another_company_is_a_conflict(
     api: Api, stage: Stage, acme: int, field: str, value: str
 ) -> None:
-    other = stage.company(domain="other.com", external_id="O-1", name="Other")
-    before = api.get(f"/companies/{other}").content
+    other_company = stage.company(domain="other.com", external_id="O-1", name="Other")
+    before = api.get(f"/companies/{other_company}").content
     everything = {"domain": "free.com", "external_id": "free", "name": "Free"}
-    response = put(api, other, {**everything, field: value})
+    response = put(api, other_company, {**everything, field: value})
     assert response.status_code == 409
     assert list(response.json().items()) == [
         ("message", f"The {field} belongs to another company."),
         ("field", field),
         ("conflicting_company_id", acme),
     ]
-    assert api.get(f"/companies/{other}").content == before
+    assert api.get(f"/companies/{other_company}").content == before
     assert api.get(f"/companies/{acme}").json() == {"id": acme, **ACME}
 
 
 def test_of_two_conflicts_the_domain_is_told(api: Api, stage: Stage, acme: int) -> None:
     second = stage.company(external_id="B-2")
     third = stage.company()
-    told = put(api, third, {"external_id": "B-2", "domain": "acme.com"}).json()
-    assert (told["field"], told["conflicting_company_id"]) == ("domain", acme)
-    told = put(api, third, {"external_id": "B-2", "domain": "x.com"}).json()
-    assert (told["field"], told["conflicting_company_id"]) == ("external_id", second)
+    conflict = put(api, third, {"external_id": "B-2", "domain": "acme.com"}).json()
+    assert (conflict["field"], conflict["conflicting_company_id"]) == ("domain", acme)
+    conflict = put(api, third, {"external_id": "B-2", "domain": "x.com"}).json()
+    assert (conflict["field"], conflict["conflicting_company_id"]) == ("external_id", second)
 
 
 def test_an_integer_conflicts_with_its_digits(api: Api, stage: Stage, acme: int) -> None:
-    other = stage.company(external_id="42")
-    assert put(api, acme, {"external_id": 42}).json()["conflicting_company_id"] == other
+    other_company = stage.company(external_id="42")
+    assert put(api, acme, {"external_id": 42}).json()["conflicting_company_id"] == other_company
 
 
 @pytest.mark.usefixtures("acme")
@@ -239,18 +239,18 @@ def test_several_companies_may_have_neither(api: Api, stage: Stage, acme: int) -
 
 
 def test_a_released_claim_can_be_taken(api: Api, stage: Stage, acme: int) -> None:
-    other = stage.company()
+    other_company = stage.company()
     changed(api, acme, {"domain": None, "external_id": None})
-    taken = changed(api, other, {"domain": "acme.com", "external_id": "A-1"})
-    assert (taken["domain"], taken["external_id"]) == ("acme.com", "A-1")
+    company = changed(api, other_company, {"domain": "acme.com", "external_id": "A-1"})
+    assert (company["domain"], company["external_id"]) == ("acme.com", "A-1")
 
 
 @pytest.mark.usefixtures("acme")
 def test_the_same_values_in_another_space_are_no_conflict(
     client: httpx.Client, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    company = changed(Api(client, other.key), other.company(), ACME)
+    other_stage = make_stage(connection)
+    company = changed(Api(client, other_stage.key), other_stage.company(), ACME)
     assert {name: company[name] for name in ACME} == ACME
 
 
@@ -275,16 +275,16 @@ def test_it_waits_for_whoever_holds_the_space(api: Api, stage: Stage, acme: int,
         batch.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
         asking.start()
         wait_until(lambda: is_waited_for(stage.connection, batch))
-        made = batch.execute(
+        row = batch.execute(
             "INSERT INTO companies (space_id, domain, name, created_at)"
             " VALUES (%s, 'new.com', 'new.com', now()) RETURNING id",
             (stage.space_id,),
         ).fetchone()
         batch.commit()
     asking.join()
-    assert made is not None
+    assert row is not None
     assert answers[0].status_code == 409
-    assert answers[0].json()["conflicting_company_id"] == made[0]
+    assert answers[0].json()["conflicting_company_id"] == row[0]
 
 
 # ------------------------------------------------------------------------------------- access
@@ -301,13 +301,13 @@ def test_an_unknown_company(api: Api) -> None:
 def test_a_company_of_another_space_is_unknown(
     client: httpx.Client, api: Api, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    foreign_id = other.company(**ACME)
+    other_stage = make_stage(connection)
+    foreign_id = other_stage.company(**ACME)
     # This Space has a company with `acme.com`, which the answer must not reveal either.
-    foreign, unknown = (put(api, each, ACME) for each in (foreign_id, 999999999999999999))
+    foreign, unknown = (put(api, company_id, ACME) for company_id in (foreign_id, 999999999999999999))
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content
-    assert Api(client, other.key).get(f"/companies/{foreign_id}").json()["name"] == "Acme"
+    assert Api(client, other_stage.key).get(f"/companies/{foreign_id}").json()["name"] == "Acme"
 
 
 def test_the_request_is_read_before_the_company(api: Api) -> None:

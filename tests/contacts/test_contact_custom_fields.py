@@ -40,8 +40,8 @@ def stored(stage: Stage, columns: str) -> tuple[Any, ...]:
 
 
 def test_it_works(api: Api, stage: Stage) -> None:
-    sent = {"profile_field_1": "gold", "profile_field_16": "2.50", "profile_field_26": "2026-01-02"}
-    assert fields(api, **sent) == {**sent, "profile_field_16": 2.5}
+    values = {"profile_field_1": "gold", "profile_field_16": "2.50", "profile_field_26": "2026-01-02"}
+    assert fields(api, **values) == {**values, "profile_field_16": 2.5}
     columns = "profile_field_1, profile_field_16::text, profile_field_26::text"
     assert stored(stage, columns) == ("gold", "2.5", "2026-01-02 00:00:00+00")
 
@@ -60,28 +60,28 @@ def test_null_and_blank_are_unset(api: Api, stage: Stage) -> None:
 
 
 def test_all_slots_are_answered_in_order(api: Api) -> None:
-    sent = {f"profile_field_{slot}": "2026-01-02" for slot in range(30, 25, -1)}
-    sent |= {f"profile_field_{slot}": slot for slot in range(25, 15, -1)}
-    sent |= {f"profile_field_{slot}": f"t{slot}" for slot in range(15, 0, -1)}
-    answer = fields(api, **sent)
-    assert answer == sent
+    values = {f"profile_field_{slot}": "2026-01-02" for slot in range(30, 25, -1)}
+    values |= {f"profile_field_{slot}": slot for slot in range(25, 15, -1)}
+    values |= {f"profile_field_{slot}": f"t{slot}" for slot in range(15, 0, -1)}
+    answer = fields(api, **values)
+    assert answer == values
     assert list(answer) == [f"profile_field_{slot}" for slot in range(1, 31)]
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 5, True, ["profile_field_1"]])
 def test_custom_fields_are_an_object(api: Api, given: Any) -> None:
-    told = {"custom_fields": ["The custom_fields must be an object."]}
-    assert refused(api, given) == told
+    errors = {"custom_fields": ["The custom_fields must be an object."]}
+    assert refused(api, given) == errors
 
 
 @pytest.mark.parametrize(
     "key", ["profile_field_0", "profile_field_31", "profile_field_01", "Profile_field_1", "id", ""]
 )
 def test_keys_are_slots(api: Api, key: str) -> None:
-    place = f"custom_fields.{key}"
-    rule = f"The {place} must be one of profile_field_1 to profile_field_30."
+    field = f"custom_fields.{key}"
+    rule = f"The {field} must be one of profile_field_1 to profile_field_30."
     for value in ("x", None):
-        assert refused(api, {key: value}) == {place: [rule]}
+        assert refused(api, {key: value}) == {field: [rule]}
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_keys_are_slots(api: Api, key: str) -> None:
     ],
 )  # fmt: skip
 def test_values_have_the_type_of_their_slot(api: Api, slot: int, value: Any, rule: str) -> None:
-    place = f"custom_fields.profile_field_{slot}"
-    assert refused(api, {f"profile_field_{slot}": value}) == {place: [f"The {place} {rule}"]}
+    field = f"custom_fields.profile_field_{slot}"
+    assert refused(api, {f"profile_field_{slot}": value}) == {field: [f"The {field} {rule}"]}
 
 
 def test_text_is_stored_as_written(api: Api) -> None:

@@ -84,12 +84,12 @@ def test_each_source_is_told_paid_and_direct(api: Api, stage: Stage) -> None:
     contact_id = stage.contact()
     for source in SOURCES:
         stage.touchpoint(contact_id, source)
-    found = journey(api, contact_id)
-    assert [item["source"] for item in found] == list(reversed(API_NAMES))
+    items = journey(api, contact_id)
+    assert [item["source"] for item in items] == list(reversed(API_NAMES))
     # A paid touch of an unlisted network is a paid referral.
     is_paid = [source.endswith("_ads") or source == "paid_other" for source in reversed(SOURCES)]
-    assert [item["is_paid"] for item in found] == is_paid
-    for item in found:
+    assert [item["is_paid"] for item in items] == is_paid
+    for item in items:
         assert item["is_direct"] is (item["source"] == "direct")
 
 
@@ -100,8 +100,8 @@ def test_direct_touchpoints_are_hidden_unless_asked_for(
     contact_id = stage.contact()
     email, direct = (stage.touchpoint(contact_id, source) for source in ("email", "direct"))
     event_id = stage.event(contact_id)
-    shown = [item["id"] for item in journey(api, contact_id, include_events=1, **params)]
-    assert shown == [event_id, email]
+    ids = [item["id"] for item in journey(api, contact_id, include_events=1, **params)]
+    assert ids == [event_id, email]
     assert [item["id"] for item in journey(api, contact_id)] == [event_id, direct, email]
 
 
@@ -135,11 +135,11 @@ def test_the_most_recent_comes_first(api: Api, stage: Stage, items: list[tuple[b
     contact_id = stage.contact()
     expected: list[tuple[int, bool, int]] = []
     for is_conversion, minute in items:
-        at = NOON + timedelta(minutes=minute)
+        moment = NOON + timedelta(minutes=minute)
         if is_conversion:
-            number = stage.event(contact_id, event_time=at)
+            number = stage.event(contact_id, event_time=moment)
         else:
-            number = stage.touchpoint(contact_id, "email", occurred_at=at)
+            number = stage.touchpoint(contact_id, "email", occurred_at=moment)
         expected.append((minute, is_conversion, number))
-    found = [(item["type"] == "conversion", item["id"]) for item in journey(api, contact_id)]
-    assert found == [(kind, number) for _, kind, number in sorted(expected, reverse=True)]
+    rows = [(item["type"] == "conversion", item["id"]) for item in journey(api, contact_id)]
+    assert rows == [(kind, number) for _, kind, number in sorted(expected, reverse=True)]

@@ -169,12 +169,12 @@ def test_any_text_can_be_a_label(api: Api, stage: Stage, label: str) -> None:
     st.sampled_from(COLUMNS), st.sampled_from(["a", "b", "c", *PRIMARY, *COLUMNS[:3]]), max_size=8
 ))  # fmt: skip
 def test_names_never_clash_and_free_labels_are_used(labels: dict[str, str]) -> None:
-    shown = field_names(labels, PRIMARY)
-    assert list(shown) == COLUMNS
-    assert len({*PRIMARY, *shown.values()}) == len(PRIMARY) + len(COLUMNS)
+    names = field_names(labels, PRIMARY)
+    assert list(names) == COLUMNS
+    assert len({*PRIMARY, *names.values()}) == len(PRIMARY) + len(COLUMNS)
     for column, label in labels.items():
         free = label not in {*PRIMARY, *COLUMNS} and list(labels.values()).count(label) == 1
-        assert shown[column] == (label if free else column)
+        assert names[column] == (label if free else column)
 
 
 def test_everything_at_once(api: Api, stage: Stage) -> None:

@@ -85,16 +85,16 @@ def test_every_value_is_stored_the_first_being_the_most_recent(api: Api, stage: 
 def test_an_address_is_enough(api: Api, stage: Stage) -> None:
     answer = create(api)
     nothing = {"phones": [], "names": [], "locations": []}
-    told = {"id": answer["id"], "emails": [EMAIL], **nothing, "message": "Contact created."}
-    assert answer == told
+    expected = {"id": answer["id"], "emails": [EMAIL], **nothing, "message": "Contact created."}
+    assert answer == expected
     assert rows(stage, "contacts", "email, phone, name, location") == [(EMAIL, None, None, None)]
     assert len(rows(stage, "contact_identifiers", "value")) == 1
 
 
 def test_it_is_always_a_new_contact(api: Api, stage: Stage) -> None:
-    one, two = create(api)["id"], create(api)["id"]
-    assert one < two
-    assert [row[0] for row in rows(stage, "contacts", "id")] == [one, two]
+    first_id, second_id = create(api)["id"], create(api)["id"]
+    assert first_id < second_id
+    assert [row[0] for row in rows(stage, "contacts", "id")] == [first_id, second_id]
 
 
 def test_it_joins_no_company_until_an_event_does(api: Api, stage: Stage) -> None:
@@ -126,8 +126,8 @@ def test_no_contact_is_older_than_one_with_a_lower_id(api: Api, stage: Stage) ->
 
 
 def test_addresses_are_trimmed_lower_cased_and_told_once(api: Api, stage: Stage) -> None:
-    sent = ["  Ada@Example.COM ", "b@example.com", "ada@example.com"]
-    assert create(api, emails=sent)["emails"] == ["ada@example.com", "b@example.com"]
+    addresses = ["  Ada@Example.COM ", "b@example.com", "ada@example.com"]
+    assert create(api, emails=addresses)["emails"] == ["ada@example.com", "b@example.com"]
     stored = rows(stage, "contact_identifiers", "value")
     assert stored == [("ada@example.com",), ("b@example.com",)]
 
@@ -138,8 +138,8 @@ def test_repeated_values_collapse_and_blank_ones_are_left_out(api: Api) -> None:
 
 
 def test_unknown_keys_are_ignored(api: Api, stage: Stage) -> None:
-    other = stage.company()
-    create(api, company_id=other, id=1, space_id=1, created_at="2000-01-01", trk_tokens=["t"])
+    company_id = stage.company()
+    create(api, company_id=company_id, id=1, space_id=1, created_at="2000-01-01", trk_tokens=["t"])
     assert rows(stage, "contacts", "company_id") == [(None,)]
     assert rows(stage, "contact_identifiers", "kind") == [("email",)]
 
@@ -165,15 +165,15 @@ def test_addresses_are_required(api: Api, body: Any, errors: dict[str, list[str]
              "a" * 65 + "@example.com", "a@" + "b" * 250 + ".com", None, 5, True, ["a@example.com"]]
 )  # fmt: skip
 def test_each_address_must_be_one(api: Api, item: Any) -> None:
-    told = {"emails.1": ["The emails.1 must be a valid e-mail address."]}
-    assert refused(api, {"emails": [EMAIL, item]}) == told
+    errors = {"emails.1": ["The emails.1 must be a valid e-mail address."]}
+    assert refused(api, {"emails": [EMAIL, item]}) == errors
 
 
 @pytest.mark.parametrize("name", ["phones", "names", "locations"])
 @pytest.mark.parametrize("given", [None, "Ann", {"0": "Ann"}, 5, True])
 def test_other_collections_are_arrays(api: Api, name: str, given: Any) -> None:
-    told = {name: [f"The {name} must be an array."]}
-    assert refused(api, {"emails": [EMAIL], name: given}) == told
+    errors = {name: [f"The {name} must be an array."]}
+    assert refused(api, {"emails": [EMAIL], name: given}) == errors
 
 
 @pytest.mark.parametrize(("name", "longest"), [("phones", 64), ("names", 255), ("locations", 255)])
@@ -183,10 +183,10 @@ def test_other_values_are_bounded_strings(api: Api, name: str, longest: int) -> 
     for item in ("ü" * (longest + 1), None, 5, 1.5, False, [], {}):
         rule = f"The {name}.1 must be a string of at most {longest} characters."
         assert refused(api, {"emails": [EMAIL], name: ["x", item]}) == {f"{name}.1": [rule]}
-    most = [f"{number:03}" for number in range(100)]
-    assert create(api, **{name: most})[name] == most
+    hundred_values = [f"{number:03}" for number in range(100)]
+    assert create(api, **{name: hundred_values})[name] == hundred_values
     rule = f"The {name} must not have more than 100 items."
-    assert refused(api, {"emails": [EMAIL], name: [*most, "x"]}) == {name: [rule]}
+    assert refused(api, {"emails": [EMAIL], name: [*hundred_values, "x"]}) == {name: [rule]}
 
 
 def test_everything_wrong_is_told_at_once_and_nothing_is_stored(api: Api, stage: Stage) -> None:
@@ -218,8 +218,8 @@ def test_the_body_is_an_object(api: Api, body: bytes) -> None:
 
 def test_one_statement_writes_all_values(api: Api, stage: Stage) -> None:
     """All get the start time of the statement."""
-    most = {name: [f"{number:03}" for number in range(100)] for name in ("phones", "names")}
-    create(api, emails=[f"a{number}@example.com" for number in range(100)], **most)
+    collections = {name: [f"{number:03}" for number in range(100)] for name in ("phones", "names")}
+    create(api, emails=[f"a{number}@example.com" for number in range(100)], **collections)
     stamps = rows(stage, "contact_identifiers", "first_seen_at")
     assert (len(stamps), len(set(stamps))) == (300, 1)
 
@@ -244,17 +244,17 @@ def test_a_space_that_stays_locked_is_answered_503(
     api: Api, stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, "LOCK_PATIENCE", "50ms")
-    with psycopg.connect(database_url) as other:
+    with psycopg.connect(database_url) as other_connection:
         lock = "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE"
-        other.execute(lock, (stage.space_id,))
+        other_connection.execute(lock, (stage.space_id,))
         before = lock_refusals._value.get()
         with capture_logs() as lines:
             response = api.send("POST", "/contacts", json={"emails": [EMAIL]})
     assert response.status_code == 503
     assert int(response.headers["retry-after"]) > 0
     assert rows(stage, "contacts", "id") == []
-    kept = {"event": "space_kept", "space_id": stage.space_id, "log_level": "warning"}
-    assert kept in lines
+    log_line = {"event": "space_kept", "space_id": stage.space_id, "log_level": "warning"}
+    assert log_line in lines
     assert lock_refusals._value.get() == before + 1
     create(api)
 
@@ -281,6 +281,6 @@ def test_what_is_taken_is_what_was_sent(phones: list[Any], names: list[Any]) -> 
         assert len(invalid.value.errors) == min(len(wrong), MAX_FAULTS)
         assert set(invalid.value.errors) <= wrong
         return
-    taken = read_new_contact(body).collections
+    collections = read_new_contact(body).collections
     for name, items in (("phones", phones), ("names", names)):
-        assert list(taken[name]) == list(dict.fromkeys(item for item in items if item.strip()))
+        assert list(collections[name]) == list(dict.fromkeys(item for item in items if item.strip()))

@@ -28,9 +28,9 @@ NUMBERS = [None, "-5", "0", "0.0000001", "1", "1.5", "2", "10", "1000000"]
 
 def is_word(stored: str, value: str) -> bool:
     """Return whether the value is in the text without a letter, digit or `_` on either side."""
-    for at in range(len(stored) - len(value) + 1):
-        around = stored[max(0, at - 1) : at] + stored[at + len(value) : at + len(value) + 1]
-        if stored.startswith(value, at) and not re.search(r"\w", around):
+    for index in range(len(stored) - len(value) + 1):
+        around = stored[max(0, index - 1) : index] + stored[index + len(value) : index + len(value) + 1]
+        if stored.startswith(value, index) and not re.search(r"\w", around):
             return True
     return False
 
@@ -105,13 +105,13 @@ def test_numbers(api: Api, stage: Stage, operator: str) -> None:
 
 def dates_around(days: list[date], zone: ZoneInfo) -> list[datetime]:
     """Return the first, a middle and the last instant of each day, found by stepping through UTC."""
-    found: list[datetime] = []
+    moments: list[datetime] = []
     for day in days:
         midnight = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(hours=15)
         minutes = [midnight + timedelta(minutes=n) for n in range(0, 55 * 60, 30)]
-        inside = [at for at in minutes if at.astimezone(zone).date() == day]
-        found += [inside[0], inside[len(inside) // 2], inside[-1]]
-    return found
+        inside = [minute for minute in minutes if minute.astimezone(zone).date() == day]
+        moments += [inside[0], inside[len(inside) // 2], inside[-1]]
+    return moments
 
 
 ZONES = ["UTC", "America/New_York", "Pacific/Kiritimati", "Africa/Cairo"]
@@ -124,19 +124,19 @@ def test_dates(client: httpx.Client, connection: psycopg.Connection, operator: s
     stage = make_stage(connection, timezone=zone_name)
     api = Api(client, stage.key)
     zone = ZoneInfo(zone_name)
-    for given in ([date(2026, 4, 24), date(2026, 4, 26)], [date(2026, 11, 1), date(2026, 11, 1)]):
-        around = [given[0] + timedelta(days=n) for n in range(-2, 5)]
-        field = f"profile_field_{26 + (given[0].month == 11)}"
+    for days in ([date(2026, 4, 24), date(2026, 4, 26)], [date(2026, 11, 1), date(2026, 11, 1)]):
+        around = [days[0] + timedelta(days=n) for n in range(-2, 5)]
+        field = f"profile_field_{26 + (days[0].month == 11)}"
         stored = stored_values(stage, field, [None, *dates_around(around, zone)])
         expected = {
             event_id
-            for event_id, at in stored.items()
-            if at and DATE_ORACLE[operator](at.astimezone(zone).date(), given)
+            for event_id, moment in stored.items()
+            if moment and DATE_ORACLE[operator](moment.astimezone(zone).date(), days)
         }
-        start, end = map(str, given)
-        asked = {"start": start, "end": end} if operator == "between" else {"value": start}
-        assert found(api, field=field, operator=operator, **asked) == expected
-        as_time = {name: f"{text} 10:00:00" for name, text in asked.items()}
+        start, end = map(str, days)
+        operands = {"start": start, "end": end} if operator == "between" else {"value": start}
+        assert found(api, field=field, operator=operator, **operands) == expected
+        as_time = {name: f"{text} 10:00:00" for name, text in operands.items()}
         assert found(api, field=field, operator=operator, **as_time) == expected
 
 
@@ -151,11 +151,11 @@ def test_ages(client: httpx.Client, connection: psycopg.Connection, operator: st
     for count in (0, 1, 30, 999_999_999):
         expected = {
             event_id
-            for event_id, at in stored.items()
-            if at and AGE_ORACLE[operator]((today - at.astimezone(zone).date()).days, count)
+            for event_id, moment in stored.items()
+            if moment and AGE_ORACLE[operator]((today - moment.astimezone(zone).date()).days, count)
         }
-        asked = {"field": "profile_field_30", "operator": operator, "value": str(count)}
-        assert found(Api(client, stage.key), **asked) == expected, count
+        parameters = {"field": "profile_field_30", "operator": operator, "value": str(count)}
+        assert found(Api(client, stage.key), **parameters) == expected, count
         assert datetime.now(zone).date() == today, "the test ran over midnight"
 
 
@@ -177,14 +177,14 @@ def test_no_operator_is_left_out() -> None:
 def test_conditions_all_have_to_hold(api: Api, stage: Stage) -> None:
     for field in ("profile_field_1", "profile_field_16"):
         stage.label_field(field)
-    wanted = stage.event(stage.contact(profile_field_1="a", profile_field_16=Decimal(1)))
+    event_id = stage.event(stage.contact(profile_field_1="a", profile_field_16=Decimal(1)))
     stage.event(stage.contact(profile_field_1="a", profile_field_16=Decimal(2)))
     stage.event(stage.contact(profile_field_1="b", profile_field_16=Decimal(1)))
     rows = api.rows(
         **condition(7, field="profile_field_1", operator="equal_to", value="a"),
         **condition(3, field="profile_field_16", operator="less_than", value="2"),
     )
-    assert [row["id"] for row in rows] == [wanted]
+    assert [row["id"] for row in rows] == [event_id]
 
 
 def test_with_sources(api: Api, stage: Stage) -> None:
@@ -194,10 +194,10 @@ def test_with_sources(api: Api, stage: Stage) -> None:
         contact_id = stage.contact(profile_field_1=text)
         stage.touchpoint(contact_id, "email")
         events.append(stage.event(contact_id))
-    asked = condition(field="profile_field_1", operator="equal_to", value="b")
+    query = condition(field="profile_field_1", operator="equal_to", value="b")
     for mode in ("profile", "company"):
         rows = api.rows(
-            **asked, sources="email", attribution_model="linear", attribution_window=1,
+            **query, sources="email", attribution_model="linear", attribution_window=1,
             query_mode=mode,
         )  # fmt: skip
         assert [row["id"] for row in rows] == events[1:]
@@ -304,7 +304,7 @@ def test_long_words_are_quick(api: Api, stage: Stage, letter: str) -> None:
     word = "x" + letter * 5000
     event_id = stage.event(stage.contact(profile_field_1=f"a {word} b"))
     stage.label_field("profile_field_1")
-    asked = condition(field="profile_field_1", operator="contains_word", value=word)
-    response = api.list(**asked)
+    query = condition(field="profile_field_1", operator="contains_word", value=word)
+    response = api.list(**query)
     assert [row["id"] for row in response.json()["data"]] == [event_id]
     assert response.elapsed < timedelta(seconds=1)

@@ -101,12 +101,12 @@ def test_what_merged_contacts_had_is_there_once(api: Api, stage: Stage) -> None:
 def test_a_merged_id_leads_to_the_survivor(api: Api, stage: Stage) -> None:
     survivor = person(stage, "ada@example.com")
     merged = [stage.contact() for _ in range(2)]
-    for each in merged:
-        merge(stage, each, survivor)
+    for merged_id in merged:
+        merge(stage, merged_id, survivor)
     everything = {"include_trk_tokens": 1, "include_events": 1, "include_browsing_session_data": 1}
     assert get(api, survivor, **everything)["id"] == survivor
-    for each in merged:
-        assert get(api, each, **everything) == get(api, survivor, **everything)
+    for merged_id in merged:
+        assert get(api, merged_id, **everything) == get(api, survivor, **everything)
 
 
 dates = st.dates(date(1900, 1, 1), date(2100, 12, 31)).map(date.isoformat)
@@ -187,8 +187,8 @@ def test_extras_are_there_only_when_asked_for(api: Api, stage: Stage) -> None:
     for name, member in extras.items():
         assert get(api, contact_id, **{name: 1})[member] == []
         assert member not in get(api, contact_id, **{name: 0})
-    together = get(api, contact_id, **dict.fromkeys(extras, 1))
-    assert list(together)[-3:] == list(extras.values())
+    contact = get(api, contact_id, **dict.fromkeys(extras, 1))
+    assert list(contact)[-3:] == list(extras.values())
 
 
 @pytest.mark.parametrize(
@@ -216,12 +216,12 @@ def test_other_ids_are_invalid(api: Api, text: str) -> None:
 def test_a_contact_of_another_space_is_unknown(
     api: Api, client: httpx.Client, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    contact_id = other.contact()
+    other_stage = make_stage(connection)
+    contact_id = other_stage.contact()
     foreign, unknown = api.get(f"/contacts/{contact_id}"), api.get("/contacts/999999999999999999")
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content == b'{"message":"Contact not found."}'
-    assert Api(client, other.key).get(f"/contacts/{contact_id}").status_code == 200
+    assert Api(client, other_stage.key).get(f"/contacts/{contact_id}").status_code == 200
 
 
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:

@@ -113,16 +113,16 @@ def test_none_is_refused(api: Api, path: str) -> None:
 
 def test_both_forms_at_once_are_refused(api: Api, stage: Stage) -> None:
     person(stage, "ada@example.com")
-    both = "must be given in the path or in the query, not in both."
+    rule = "must be given in the path or in the query, not in both."
     for name in ("email", "email[]"):
         response = api.get("/contacts/by-email/ada@example.com", params={name: "ada@example.com"})
-        assert errors(response) == {"email": [f"The email {both}"]}
+        assert errors(response) == {"email": [f"The email {rule}"]}
 
 
 @pytest.mark.parametrize("query", ["email=a@x.example&email=b@x.example", "email[]=a@x.example"])
 def test_several_addresses_are_refused(api: Api, query: str) -> None:
-    told = errors(api.get(f"/contacts/by-email?{query}"))
-    assert told == {"email": ["The email must be a single value."]}
+    messages = errors(api.get(f"/contacts/by-email?{query}"))
+    assert messages == {"email": ["The email must be a single value."]}
 
 
 def test_every_broken_rule_is_told(api: Api) -> None:

@@ -16,13 +16,13 @@ from tests.support.reading_fixtures import RANGE, Api
 
 def test_it_works(api: Api, stage: Stage) -> None:
     ada = person(stage, "ada@example.com", name="Ada", phone="+44 1", location="London")
-    nobody = stage.contact()
+    anonymous = stage.contact()
     response = api.get("/contacts", params=RANGE)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
     assert response.json() == {
         "data": [
-            {"id": nobody, "email": None, "name": None, "phone": None, "location": None},
+            {"id": anonymous, "email": None, "name": None, "phone": None, "location": None},
             {"id": ada, "email": "ada@example.com", "name": "Ada", "phone": "+44 1",
              "location": "London"},
         ],
@@ -36,9 +36,9 @@ def test_it_works(api: Api, stage: Stage) -> None:
 
 
 def test_the_highest_id_comes_first_and_merged_contacts_are_no_rows(api: Api, stage: Stage) -> None:
-    made = [stage.contact(created_at=NOON + timedelta(days=day)) for day in range(4)]
-    merge(stage, made[2], made[0])
-    assert ids(api, **RANGE) == [made[3], made[1], made[0]]
+    contact_ids = [stage.contact(created_at=NOON + timedelta(days=day)) for day in range(4)]
+    merge(stage, contact_ids[2], contact_ids[0])
+    assert ids(api, **RANGE) == [contact_ids[3], contact_ids[1], contact_ids[0]]
 
 
 def test_dates_are_those_of_creation_on_the_space_s_clock(
@@ -103,8 +103,8 @@ def test_all_contacts_that_share_an_address_are_listed(api: Api, stage: Stage) -
 def test_every_form_of_a_list_of_addresses(api: Api, stage: Stage, query: str) -> None:
     a, b = person(stage, "a@example.com"), person(stage, "b@example.com")
     person(stage, "c@example.com")
-    found = api.get(f"/contacts?{query}").json()["data"]
-    assert [row["id"] for row in found] == [b, a]
+    rows = api.get(f"/contacts?{query}").json()["data"]
+    assert [row["id"] for row in rows] == [b, a]
 
 
 def test_a_contact_with_several_of_the_addresses_is_one_row(api: Api, stage: Stage) -> None:
@@ -131,7 +131,7 @@ def test_addresses_dates_and_filters_must_all_hold(api: Api, stage: Stage) -> No
     late = NOON + timedelta(days=300)
     gold = person(stage, "a@example.com", profile_field_1="gold")
     plain = person(stage, "a@example.com")
-    other = person(stage, "b@example.com", profile_field_1="gold")
+    other_contact = person(stage, "b@example.com", profile_field_1="gold")
     future = person(stage, "a@example.com", profile_field_1="gold", created_at=late)
     is_gold = {
         "custom_field_filters[0][field]": "profile_field_1",
@@ -141,19 +141,19 @@ def test_addresses_dates_and_filters_must_all_hold(api: Api, stage: Stage) -> No
     assert ids(api, email="a@example.com") == [future, plain, gold]
     assert ids(api, email="a@example.com", **RANGE) == [plain, gold]
     assert ids(api, email="a@example.com", **is_gold) == [future, gold]
-    assert ids(api, **RANGE, **is_gold) == [other, gold]
+    assert ids(api, **RANGE, **is_gold) == [other_contact, gold]
     assert ids(api, email="a@example.com", **RANGE, **is_gold) == [gold]
 
 
 def test_at_most_a_hundred_addresses(api: Api, stage: Stage) -> None:
     ada = person(stage, "0@example.com")
-    most = [f"{n}@example.com" for n in range(MAX_EMAILS)]
+    addresses = [f"{n}@example.com" for n in range(MAX_EMAILS)]
     assert MAX_EMAILS == 100
-    assert ids(api, email=",".join(most)) == [ada]
-    assert ids(api, **{"email[]": most}) == [ada]
+    assert ids(api, email=",".join(addresses)) == [ada]
+    assert ids(api, **{"email[]": addresses}) == [ada]
     too_many = "must not have more than 100 addresses."
-    assert errors(api, email=",".join([*most, "x@example.com"])) == {"email": [f"The email {too_many}"]}
-    assert list(errors(api, **{"email[]": [*most[:60], ",".join(most[:41])]})) == ["email"]
+    assert errors(api, email=",".join([*addresses, "x@example.com"])) == {"email": [f"The email {too_many}"]}
+    assert list(errors(api, **{"email[]": [*addresses[:60], ",".join(addresses[:41])]})) == ["email"]
 
 
 @pytest.mark.parametrize(
@@ -209,16 +209,16 @@ def test_filters_are_those_of_events(api: Api, stage: Stage) -> None:
     }
     assert list(errors(api, **RANGE, **condition)) == ["custom_field_filters.0.field"]
     stage.label_field("profile_field_16")
-    found = [stage.contact(profile_field_16=value) for value in (5, 10, 11, None)]
-    assert ids(api, **RANGE, **condition) == [found[2]]
+    contact_ids = [stage.contact(profile_field_16=value) for value in (5, 10, 11, None)]
+    assert ids(api, **RANGE, **condition) == [contact_ids[2]]
     eleven = {f"custom_field_filters[{n}][{k.split('[')[2]}": v
               for n in range(11) for k, v in condition.items()}  # fmt: skip
     assert list(errors(api, **RANGE, **eleven)) == ["custom_field_filters"]
 
 
 def test_every_broken_rule_is_told(api: Api) -> None:
-    told = errors(api, email="x", start_date="x", per_page=0, include_trk_tokens=2, cursor="x")
-    assert set(told) == {
+    messages = errors(api, email="x", start_date="x", per_page=0, include_trk_tokens=2, cursor="x")
+    assert set(messages) == {
         "email", "start_date", "end_date", "per_page", "include_trk_tokens", "cursor",
     }  # fmt: skip
 
@@ -234,8 +234,8 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 def test_another_space_s_contacts_are_not_found(
     api: Api, stage: Stage, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    person(other, "ada@example.com")
+    other_stage = make_stage(connection)
+    person(other_stage, "ada@example.com")
     mine = person(stage, "ada@example.com")
     assert ids(api, **RANGE) == ids(api, email="ada@example.com") == [mine]
 

@@ -68,24 +68,24 @@ def test_paging_equals_one_big_page(
 ) -> None:
     stage = make_stage(connection)
     api = Api(client, stage.key)
-    made: list[int] = []
+    contact_ids: list[int] = []
     created = NOON
     for seconds, has_address, is_merged in arrivals:
         created += timedelta(seconds=seconds)
-        merged_into = made[0] if is_merged and made else None
+        merged_into = contact_ids[0] if is_merged and contact_ids else None
         contact_id = stage.contact(created_at=created, merged_into=merged_into)
         if has_address:
             stage.identifier(merged_into or contact_id, "email", SHARED, origin_id=contact_id)
-        made.append(contact_id)
-    whole = ids(make_page(api, f"{FORMS[form]}&per_page=5000"))
-    assert whole == sorted(whole, reverse=True)
+        contact_ids.append(contact_id)
+    all_ids = ids(make_page(api, f"{FORMS[form]}&per_page=5000"))
+    assert all_ids == sorted(all_ids, reverse=True)
 
     first = make_page(api, f"{FORMS[form]}&per_page={per_page}")
     pages = [first, *follow(api, first, "next_page_url")]
     assert first["prev_cursor"] is first["prev_page_url"] is None
-    assert [each for page in pages for each in ids(page)] == whole
+    assert [row_id for page in pages for row_id in ids(page)] == all_ids
     assert all(len(page["data"]) == per_page for page in pages[:-1])
-    assert len(pages) == max(1, -(-len(whole) // per_page))
+    assert len(pages) == max(1, -(-len(all_ids) // per_page))
 
     back = follow(api, pages[-1], "prev_page_url")
     assert [ids(page) for page in back] == [ids(page) for page in pages[:-1]][::-1]
@@ -96,7 +96,7 @@ def test_page_urls_keep_the_form_that_was_used(api: Api, stage: Stage, form: str
     for number in range(5):
         person(stage, f"{number}@example.com", SHARED)
     more = "&include_all_emails=1&note=a%20b%26c%25&per_page=2"
-    asked = httpx.URL("?" + FORMS[form] + more).params.multi_items()
+    parameters = httpx.URL("?" + FORMS[form] + more).params.multi_items()
     first = make_page(api, FORMS[form] + more)
     pages = [first, *follow(api, first, "next_page_url")]
     pages += follow(api, pages[-1], "prev_page_url")
@@ -104,31 +104,35 @@ def test_page_urls_keep_the_form_that_was_used(api: Api, stage: Stage, form: str
     for page in pages:
         for url in (page["next_page_url"], page["prev_page_url"]):
             if url is not None:
-                *kept, (name, _) = httpx.URL(url).params.multi_items()
-                assert (kept, name) == (asked, "cursor")
+                *link_parameters, (name, _) = httpx.URL(url).params.multi_items()
+                assert (link_parameters, name) == (parameters, "cursor")
         assert all("emails" in row for row in page["data"])
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage, form: str) -> None:
-    made = [person(stage, SHARED) for _ in range(4)]
+    contact_ids = [person(stage, SHARED) for _ in range(4)]
     first = make_page(api, f"{FORMS[form]}&per_page=2")
-    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[1]))
-    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[0]))
-    (gone,) = follow(api, first, "next_page_url")
-    assert (gone["data"], gone["next_cursor"]) == ([], None)
-    (back,) = follow(api, gone, "prev_page_url")
+    stage.connection.execute(
+        "UPDATE contacts SET merged_into = %s WHERE id = %s", (contact_ids[0] - 1, contact_ids[1])
+    )
+    stage.connection.execute(
+        "UPDATE contacts SET merged_into = %s WHERE id = %s", (contact_ids[0] - 1, contact_ids[0])
+    )
+    (empty_page,) = follow(api, first, "next_page_url")
+    assert (empty_page["data"], empty_page["next_cursor"]) == ([], None)
+    (back,) = follow(api, empty_page, "prev_page_url")
     assert back["data"] == first["data"]
 
 
 def test_new_contacts_move_no_page(api: Api, stage: Stage) -> None:
-    made = [stage.contact() for _ in range(6)]
+    contact_ids = [stage.contact() for _ in range(6)]
     first = make_page(api, FORMS["dates"] + "&per_page=2")
     newest = stage.contact()
     second = make_page(api, f"{FORMS['dates']}&per_page=2&cursor={first['next_cursor']}")
-    assert ids(second) == [made[3], made[2]]
+    assert ids(second) == [contact_ids[3], contact_ids[2]]
     back, top = follow(api, second, "prev_page_url")
-    assert (ids(back), ids(top)) == ([made[5], made[4]], [newest])
+    assert (ids(back), ids(top)) == ([contact_ids[5], contact_ids[4]], [newest])
 
 
 @pytest.fixture
@@ -155,15 +159,15 @@ def test_a_cursor_of_other_filters_is_refused(
     api: Api, stage: Stage, cursor: str, params: dict[str, Any]
 ) -> None:
     stage.label_field("profile_field_1")
-    told = errors(api, **{**ASKED, **params}, cursor=cursor)
-    assert told == {"cursor": ["The cursor is not a cursor of this list."]}
+    messages = errors(api, **{**ASKED, **params}, cursor=cursor)
+    assert messages == {"cursor": ["The cursor is not a cursor of this list."]}
 
 
 def test_a_cursor_of_another_list_is_refused(
     api: Api, client: httpx.Client, connection: psycopg.Connection, stage: Stage, cursor: str
 ) -> None:
-    other = Api(client, make_stage(connection).key)
-    assert list(errors(other, **ASKED, cursor=cursor)) == ["cursor"]
+    other_api = Api(client, make_stage(connection).key)
+    assert list(errors(other_api, **ASKED, cursor=cursor)) == ["cursor"]
     assert list(errors(api, **ASKED, cursor=cursor[:-1])) == ["cursor"]
     contact_id = stage.contact()
     for _ in range(2):

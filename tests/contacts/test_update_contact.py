@@ -63,7 +63,7 @@ def held(stage: Stage, contact_id: int, columns: str = "kind, value") -> list[tu
 
 
 def values(stage: Stage, contact_id: int, kind: str) -> list[str]:
-    return [value for found, value in held(stage, contact_id) if found == kind]
+    return [value for value_kind, value in held(stage, contact_id) if value_kind == kind]
 
 
 def merged(stage: Stage) -> tuple[int, int]:
@@ -78,8 +78,8 @@ def merged(stage: Stage) -> tuple[int, int]:
 
 def test_it_works(api: Api, stage: Stage, contact_id: int) -> None:
     answer = update(api, contact_id, names=["Cy", "Ann"], phones=[])
-    told = {"names": ["Cy", "Ann"], "phones": []}
-    assert answer == {"id": contact_id, **told, "message": "Contact updated."}
+    collections = {"names": ["Cy", "Ann"], "phones": []}
+    assert answer == {"id": contact_id, **collections, "message": "Contact updated."}
     assert values(stage, contact_id, "name") == ["Cy", "Ann"]
     assert values(stage, contact_id, "phone") == []
     assert columns(stage, contact_id, "name, phone") == ("Cy", None)
@@ -118,10 +118,10 @@ def test_other_identifiers_are_left_alone(api: Api, stage: Stage) -> None:
 
 
 def test_custom_fields_are_replaced_as_a_whole(api: Api, stage: Stage, contact_id: int) -> None:
-    sent = {"profile_field_2": "x", "profile_field_16": " 4.50 ", "profile_field_1": None}
-    answer = update(api, contact_id, custom_fields=sent)
-    shown = {"profile_field_2": "x", "profile_field_16": 4.5}
-    assert answer == {"id": contact_id, "custom_fields": shown, "message": "Contact updated."}
+    values = {"profile_field_2": "x", "profile_field_16": " 4.50 ", "profile_field_1": None}
+    answer = update(api, contact_id, custom_fields=values)
+    stored_values = {"profile_field_2": "x", "profile_field_16": 4.5}
+    assert answer == {"id": contact_id, "custom_fields": stored_values, "message": "Contact updated."}
     slots = "profile_field_1, profile_field_2, profile_field_16::text, profile_field_26"
     assert columns(stage, contact_id, slots) == (None, "x", "4.5", None)
     assert len(held(stage, contact_id)) == 8
@@ -133,19 +133,19 @@ def test_what_only_events_bring_stays(api: Api, stage: Stage) -> None:
     company_id = stage.company()
     contact_id = stage.contact(city="Rome", os="Linux", company_id=company_id, source_mask=2)
     update(api, contact_id, emails=["a@example.com"], custom_fields={})
-    kept = columns(stage, contact_id, "city, os, company_id, source_mask, created_at")
-    assert kept == ("Rome", "Linux", company_id, 2, NOON)
+    row = columns(stage, contact_id, "city, os, company_id, source_mask, created_at")
+    assert row == ("Rome", "Linux", company_id, 2, NOON)
 
 
 def test_a_value_that_stays_keeps_its_first_sight_and_all_are_fresh(api: Api, stage: Stage) -> None:
     contact_id = stage.contact(email="b@example.com")
-    recent = [stage.identifier(contact_id, "email", f"{one}@example.com") for one in "abc"]
+    recent = [stage.identifier(contact_id, "email", f"{letter}@example.com") for letter in "abc"]
     update(api, contact_id, emails=["d@example.com", "a@example.com", "b@example.com"])
-    found = held(stage, contact_id, "value, first_seen_at, since, recency")
-    assert [row[0][0] for row in found] == ["d", "a", "b"]
-    assert [row[1] == NOON for row in found] == [False, True, True]
-    assert [row[2] for row in found][1:] == recent[:2]
-    recency = [row[3] for row in found]
+    rows = held(stage, contact_id, "value, first_seen_at, since, recency")
+    assert [row[0][0] for row in rows] == ["d", "a", "b"]
+    assert [row[1] == NOON for row in rows] == [False, True, True]
+    assert [row[2] for row in rows][1:] == recent[:2]
+    recency = [row[3] for row in rows]
     assert min(recency) > max(recent)
     assert recency == sorted(recency, reverse=True)
 
@@ -162,9 +162,9 @@ def test_the_primary_value_is_the_first_from_then_on(api: Api, stage: Stage) -> 
 def test_an_event_with_a_removed_address_is_somebody_else_s(api: Api, stage: Stage, contact_id: int) -> None:
     update(api, contact_id, emails=["b@example.com"])
     pipeline = Pipeline(stage.connection, stage.space_id)
-    removed, kept = pipeline.run(event(email="a@example.com"), event(email="b@example.com"))
-    assert pipeline.contact_of(kept) == contact_id
-    assert pipeline.contact_of(removed) not in {contact_id, None}
+    removed_event, kept_event = pipeline.run(event(email="a@example.com"), event(email="b@example.com"))
+    assert pipeline.contact_of(kept_event) == contact_id
+    assert pipeline.contact_of(removed_event) not in {contact_id, None}
     assert pipeline.rows("merges", "id") == []
     assert values(stage, contact_id, "email") == ["b@example.com"]
 
@@ -234,8 +234,8 @@ def test_values_of_merged_contacts_are_replaced_too(api: Api, stage: Stage) -> N
 def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(api: Api, stage: Stage) -> None:
     survivor, loser = merged(stage)
     update(api, survivor, phones=["2"])
-    found = held(stage, survivor, "kind, value, origin_id, first_seen_at")
-    phones = [row[1:] for row in found if row[0] == "phone"]
+    rows = held(stage, survivor, "kind, value, origin_id, first_seen_at")
+    phones = [row[1:] for row in rows if row[0] == "phone"]
     assert [row[:2] for row in phones] == [("2", survivor), ("2", loser)]
     assert phones[0][2] == phones[1][2] < datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -261,8 +261,8 @@ def test_collections_are_arrays(api: Api, contact_id: int, name: str, given: Any
 
 @pytest.mark.parametrize("given", [None, [], "x", 5])
 def test_custom_fields_are_an_object(api: Api, contact_id: int, given: Any) -> None:
-    told = {"custom_fields": ["The custom_fields must be an object."]}
-    assert refused(api, contact_id, {"custom_fields": given}) == told
+    errors = {"custom_fields": ["The custom_fields must be an object."]}
+    assert refused(api, contact_id, {"custom_fields": given}) == errors
 
 
 def test_every_item_at_fault_is_named_and_nothing_changes(api: Api, stage: Stage, contact_id: int) -> None:
@@ -297,27 +297,27 @@ def test_the_body_is_judged_before_the_id_is_looked_up(api: Api) -> None:
 
 
 def test_a_contact_of_another_space_is_unknown(api: Api, connection: psycopg.Connection) -> None:
-    other = make_stage(connection)
-    foreign_id = other.contact(name="Ann")
+    other_stage = make_stage(connection)
+    foreign_id = other_stage.contact(name="Ann")
     body = {"names": ["Bo"], "custom_fields": {"profile_field_1": "x"}}
     foreign = api.send("PUT", f"/contacts/{foreign_id}", json=body)
     unknown = api.send("PUT", "/contacts/999999999999999999", json=body)
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content == b'{"message":"Contact not found."}'
-    assert columns(other, foreign_id, "name, profile_field_1") == ("Ann", None)
-    assert held(other, foreign_id) == []
+    assert columns(other_stage, foreign_id, "name, profile_field_1") == ("Ann", None)
+    assert held(other_stage, foreign_id) == []
 
 
 def test_an_address_of_another_space_does_not_matter(
     api: Api, stage: Stage, connection: psycopg.Connection, contact_id: int
 ) -> None:
-    other = make_stage(connection)
-    other_id = other.contact()
-    other.identifier(other_id, "email", "shared@example.com")
-    before = held(other, other_id, "*")
+    other_stage = make_stage(connection)
+    other_id = other_stage.contact()
+    other_stage.identifier(other_id, "email", "shared@example.com")
+    before = held(other_stage, other_id, "*")
     update(api, contact_id, emails=["shared@example.com"])
     update(api, contact_id, emails=[])
-    assert held(other, other_id, "*") == before
+    assert held(other_stage, other_id, "*") == before
     assert values(stage, contact_id, "email") == []
 
 

@@ -46,11 +46,11 @@ def test_it_works() -> None:
 
 
 def test_no_answer() -> None:
-    told = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
-    assert astuple(told)[:3] == (False, None, "probe.example did not answer in time.")
-    assert told.remedy is not None
-    assert told.remedy.startswith("Probe could not be reached.")
-    assert told.remedy.endswith("this server can connect to probe.example.")
+    outcome = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
+    assert astuple(outcome)[:3] == (False, None, "probe.example did not answer in time.")
+    assert outcome.remedy is not None
+    assert outcome.remedy.startswith("Probe could not be reached.")
+    assert outcome.remedy.endswith("this server can connect to probe.example.")
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_no_answer() -> None:
 )
 def test_what_the_platform_says_and_what_to_do(verdict: Verdict, words: str, remedy: str) -> None:
     platform = taking(PROBE, classify=lambda *_: verdict)
-    told = tried(FakeSender(answered(400)), platform)
-    assert astuple(told)[:3] == (False, 400, words)
-    assert told.remedy is not None
-    assert told.remedy.startswith(f"Probe {remedy}")
+    outcome = tried(FakeSender(answered(400)), platform)
+    assert astuple(outcome)[:3] == (False, 400, words)
+    assert outcome.remedy is not None
+    assert outcome.remedy.startswith(f"Probe {remedy}")
 
 
 def test_a_platform_without_a_test_mode_is_not_asked() -> None:
@@ -92,17 +92,17 @@ def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
 
 
 def test_a_token_is_had_first() -> None:
-    got: list[str | None] = []
+    tokens: list[str | None] = []
 
     def request(parts: Any, destination: Destination) -> EgressRequest:
-        got.append(destination.access_token)
+        tokens.append(destination.access_token)
         return PROBE.request(parts, destination)
 
     asking = EgressRequest(url="https://probe.example/token", body=b"")
     platform = taking(PROBE, request=request, **exchange(asking))
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok
-    assert (sender.calls[0], got) == (asking, ["short"])
+    assert (sender.calls[0], tokens) == (asking, ["short"])
     assert astuple(tried(FakeSender(answered(400)), platform))[:3] == (False, 400, "No token.")
     assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
     bad = taking(platform, **exchange(ValueError("The key cannot be read.")))

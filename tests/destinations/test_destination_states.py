@@ -27,8 +27,8 @@ def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
         "UPDATE destinations SET status = 'held', status_reason = 'No.', failures = 3,"
         " wait_until = 'infinity' WHERE space_id = %(space_id)s"
     )
-    held = api.get(path).json()
-    assert (held["status"], held["status_reason"]) == ("held", "No.")
+    destination = api.get(path).json()
+    assert (destination["status"], destination["status_reason"]) == ("held", "No.")
     resumed = api.send("POST", f"{path}/resume").json()
     assert (resumed["status"], resumed["status_reason"], resumed["wait_until"]) == (
         "active", None, None,
@@ -40,18 +40,18 @@ def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
 
 def test_removing(api: Api, forwarder: Forwarder) -> None:
     destination_id = create(api)["id"]
-    sent = forwarder.delivery(destination_id, status="delivered")
+    delivered_id = forwarder.delivery(destination_id, status="delivered")
     waiting = forwarder.delivery(destination_id)
     path = f"/destinations/{destination_id}"
     assert api.send("DELETE", path).json() == {"message": "Destination removed."}
     assert forwarder.deliveries("id", "status", "reason") == [
-        (sent, "delivered", None), (waiting, "skipped", "removed"),
+        (delivered_id, "delivered", None), (waiting, "skipped", "removed"),
     ]  # fmt: skip
-    for method, rest in (
+    for method, suffix in (
         ("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
         ("POST", "/test"), ("GET", "/deliveries"), ("POST", "/replay"),
     ):  # fmt: skip
-        response = api.send(method, path + rest, json={"name": "x"} if method == "PUT" else {})
+        response = api.send(method, path + suffix, json={"name": "x"} if method == "PUT" else {})
         assert (response.status_code, response.json()["message"]) == (404, "Destination not found.")
     assert api.get("/destinations").json() == {"data": []}
     assert api.get(f"/deliveries/{waiting}").json()["reason"] == "removed"

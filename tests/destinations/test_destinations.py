@@ -47,11 +47,11 @@ def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_it_works(api: Api) -> None:
-    made = create(api, name=" Shop ", event_names={"contact": "Contact", "purchase": None})
-    assert made.pop("created_at").endswith("Z")
-    mapping = {each["event_name"]: each for each in made.pop("mapping")}
-    assert made == {
-        "id": made["id"], "platform": NAME, "name": "Shop", "status": "active",
+    destination = create(api, name=" Shop ", event_names={"contact": "Contact", "purchase": None})
+    assert destination.pop("created_at").endswith("Z")
+    mapping = {row["event_name"]: row for row in destination.pop("mapping")}
+    assert destination == {
+        "id": destination["id"], "platform": NAME, "name": "Shop", "status": "active",
         "status_reason": None, "all_events": False,
         "settings": {"pixel_id": PIXEL, "test_code": None, "strict": False},
         "api_version": None,
@@ -66,9 +66,9 @@ def test_it_works(api: Api) -> None:
     assert mapping["contact"] == {"event_name": "contact", "sent_as": "Contact", "own": True}
     assert mapping["purchase"] == {"event_name": "purchase", "sent_as": None, "own": True}
     assert mapping["lead_generated"]["sent_as"] == "Lead"
-    (listed,) = api.get("/destinations").json()["data"]
-    assert listed == api.get(f"/destinations/{made['id']}").json()
-    assert {name: listed[name] for name in made} == made
+    (listed_destination,) = api.get("/destinations").json()["data"]
+    assert listed_destination == api.get(f"/destinations/{destination['id']}").json()
+    assert {name: listed_destination[name] for name in destination} == destination
 
 
 def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:
@@ -76,9 +76,9 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
     free = taking(PROBE, free_names=True)
     for platform, theirs in ((PROBE, None), (free, "Demo")):
         registry.PLATFORMS[NAME] = platform
-        made = create(api, event_names={"custom_event_9": "Nine"})
-        custom = [each for each in made["mapping"] if each["event_name"].startswith("custom")]
-        assert [(each["event_name"], each["sent_as"], each["own"]) for each in custom] == [
+        destination = create(api, event_names={"custom_event_9": "Nine"})
+        custom = [row for row in destination["mapping"] if row["event_name"].startswith("custom")]
+        assert [(row["event_name"], row["sent_as"], row["own"]) for row in custom] == [
             ("custom_event_3", theirs, False), ("custom_event_9", "Nine", True),
         ]  # fmt: skip
 
@@ -111,11 +111,11 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str, str]) -> None:
-    told = refused(api, body)
-    assert told.keys() == errors.keys()
+    messages = refused(api, body)
+    assert messages.keys() == errors.keys()
     for name, rule in errors.items():
-        assert told[name][0].startswith(f"The {name} ")
-        assert rule in told[name][0]
+        assert messages[name][0].startswith(f"The {name} ")
+        assert rule in messages[name][0]
     assert api.get("/destinations").json() == {"data": []}
 
 
@@ -126,8 +126,8 @@ def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_changing(api: Api, forwarder: Forwarder) -> None:
-    made = create(api, secrets={"token": TOKEN, "backup": "b"}, event_names={"contact": "C"})
-    path = f"/destinations/{made['id']}"
+    destination = create(api, secrets={"token": TOKEN, "backup": "b"}, event_names={"contact": "C"})
+    path = f"/destinations/{destination['id']}"
     changed = api.send("PUT", path, json={
         "name": "New", "settings": {"pixel_id": "9", "strict": True}, "all_events": True,
         "event_names": {"schedule": "S"}, "secrets": {"token": "other"},
@@ -136,7 +136,7 @@ def test_changing(api: Api, forwarder: Forwarder) -> None:
         "New", True, {"schedule": "S"}, ["backup", "token"],
     )  # fmt: skip
     assert changed["settings"] == {"pixel_id": "9", "test_code": None, "strict": True}
-    assert secrets_of(forwarder, made["id"]) == {"token": "other", "backup": "b"}
+    assert secrets_of(forwarder, destination["id"]) == {"token": "other", "backup": "b"}
     changed = api.send("PUT", path, json={"secrets": {"backup": None}}).json()
     assert (changed["secrets"], changed["name"]) == (["token"], "New")
     for body, name in (
@@ -187,16 +187,18 @@ def test_counts_end_somewhere(api: Api, forwarder: Forwarder, monkeypatch: pytes
 
 
 def test_platforms(api: Api) -> None:
-    (told,) = [each for each in api.get("/platforms").json()["data"] if each["name"] == NAME]
-    assert told["title"] == "Probe"
-    assert told["secrets"] == [
+    (description,) = [
+        platform for platform in api.get("/platforms").json()["data"] if platform["name"] == NAME
+    ]
+    assert description["title"] == "Probe"
+    assert description["secrets"] == [
         {"name": "token", "description": "The access token.", "required": True},
         {"name": "backup", "description": "Another one.", "required": False},
     ]
-    assert told["settings"]["required"] == ["pixel_id"]
-    assert told["settings"]["properties"]["pixel_id"]["description"] == "The pixel's number."
-    assert told["limits"] == {"batch": 10, "age_days": 7}
-    assert told["event_names"]["purchase"] == "Purchase"
+    assert description["settings"]["required"] == ["pixel_id"]
+    assert description["settings"]["properties"]["pixel_id"]["description"] == "The pixel's number."
+    assert description["limits"] == {"batch": 10, "age_days": 7}
+    assert description["event_names"]["purchase"] == "Purchase"
 
 
 @pytest.fixture
@@ -239,8 +241,8 @@ def test_trying_one_out(
     destination_id = forwarder.make()
     path = f"/destinations/{destination_id}"
     platform.then(Answer(200), Answer(401), Answer(500, TOKEN.encode()))
-    told = [tried.post(f"{path}/test") for _ in range(3)]
-    answers = [each.json() for each in told]
+    responses = [tried.post(f"{path}/test") for _ in range(3)]
+    answers = [response.json() for response in responses]
     remedies = [answer.pop("remedy") for answer in answers]
     assert [remedy and remedy.partition(": ")[0] for remedy in remedies] == [
         None, "Probe rejected the token",
@@ -257,8 +259,12 @@ def test_trying_one_out(
     assert (body["test"], body["token"]) == (True, TOKEN)
     assert body["data"][0]["name"] == "purchase"
     assert forwarder.deliveries("id") == []
-    shown = [tried.get(path).text, tried.get("/destinations").text, *(each.text for each in told)]
-    assert [text for text in [*shown, logged.getvalue()] if TOKEN in text] == []
+    texts = [
+        tried.get(path).text,
+        tried.get("/destinations").text,
+        *(response.text for response in responses),
+    ]
+    assert [text for text in [*texts, logged.getvalue()] if TOKEN in text] == []
 
 
 def test_how_a_trial_went_is_kept_until_a_change(
@@ -268,8 +274,8 @@ def test_how_a_trial_went_is_kept_until_a_change(
     path = f"/destinations/{destination_id}"
 
     def kept() -> list[Any]:
-        shown = tried.get(path).json()
-        return [shown[name] for name in ("tested_at", "test_ok", "test_message")]
+        destination = tried.get(path).json()
+        return [destination[name] for name in ("tested_at", "test_ok", "test_message")]
 
     def have_tried() -> bool | None:
         platform.then(Answer(200))
@@ -279,9 +285,9 @@ def test_how_a_trial_went_is_kept_until_a_change(
     platform.then(Answer(401))
     before = datetime.now(UTC)
     tried.post(f"{path}/test")
-    tested_at, *rest = kept()
+    tested_at, *outcome = kept()
     assert abs(datetime.fromisoformat(tested_at) - before) < timedelta(minutes=5)
-    assert rest == [False, "The token is not valid."]
+    assert outcome == [False, "The token is not valid."]
     assert have_tried()
     tried.put(path, json={"name": "Renamed", "all_events": True})
     assert kept()[1]
@@ -295,8 +301,8 @@ def test_how_a_trial_went_is_kept_until_a_change(
 
 def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:
     destination_id = forwarder.make(event_names=dict.fromkeys(PROBE.event_names))
-    told = api.send("POST", f"/destinations/{destination_id}/test").json()
-    assert told == {"ok": False, "http_status": None,
+    result = api.send("POST", f"/destinations/{destination_id}/test").json()
+    assert result == {"ok": False, "http_status": None,
             "message": "No event is mapped. Set event_names first.", "remedy": None}  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def previewed(
 
 
 def missing(shown: DeliveryPreview) -> dict[str, list[str]]:
-    return {each.name: each.fields for each in shown.missing}
+    return {entry.name: entry.fields for entry in shown.missing}
 
 
 def loaded(sending: Sending, destination_id: int, event_id: int | None = None) -> DeliveryPreview:
@@ -83,9 +83,9 @@ def test_it_works() -> None:
     order = but(
         BARE, event_name="purchase", amount=CONVERSION.amount, currency="EUR", person=person, click=click
     )
-    shown = previewed(order)
-    assert (shown.outcome, shown.reason, shown.event_id, shown.touchpoint_id) == ("sent", None, 8, 1)
-    assert [(field.path, field.value, field.origin) for field in shown.fields] == [
+    preview = previewed(order)
+    assert (preview.outcome, preview.reason, preview.event_id, preview.touchpoint_id) == ("sent", None, 8, 1)
+    assert [(field.path, field.value, field.origin) for field in preview.fields] == [
         ("event_name", "Purchase", None),
         ("event_time", EVENT_TIME // 1000, None),
         ("event_id", "e1", None),
@@ -96,7 +96,7 @@ def test_it_works() -> None:
         ("custom_data.currency", "EUR", None),
         ("custom_data.value", 149.9, None),
     ]
-    assert missing(shown) == {
+    assert missing(preview) == {
         "phone": ["user_data.ph[]"],
         "fbp": ["user_data.fbp"],
         "ip": ["user_data.client_ip_address"],
@@ -106,7 +106,7 @@ def test_it_works() -> None:
         "country": ["user_data.country[]"],
         "tracking_id": ["user_data.external_id[]"],
     }
-    (phone,) = [each for each in shown.missing if each.name == "phone"]
+    (phone,) = [entry for entry in preview.missing if entry.name == "phone"]
     assert phone.advice == "Send phone with its country code, or set the Space's phone region."
 
 
@@ -120,14 +120,14 @@ def test_every_platform_misses_what_it_takes(name: str) -> None:
         return platform.build(conversion, destination)
 
     bare = but(BARE, event_name="purchase")
-    lacking = find_missing(bare, build)
-    assert lacking.keys() <= _ADVICE.keys()
-    assert "email" in lacking
-    assert all(fields for fields in lacking.values())
+    missing_fields = find_missing(bare, build)
+    assert missing_fields.keys() <= _ADVICE.keys()
+    assert "email" in missing_fields
+    assert all(fields for fields in missing_fields.values())
     full, _ = of_somebody("deadbeef" * 4)
     origins = set(find_origins(full, build).values())
-    assert lacking.keys() & {"email", "phone", "ip", "user_agent", "tracking_id"} <= origins
-    assert not find_missing(full, build).keys() & (lacking.keys() - {"full_name"})
+    assert missing_fields.keys() & {"email", "phone", "ip", "user_agent", "tracking_id"} <= origins
+    assert not find_missing(full, build).keys() & (missing_fields.keys() - {"full_name"})
 
 
 def test_what_google_takes() -> None:
@@ -140,30 +140,32 @@ def test_what_google_takes() -> None:
     }
     for name in ("gclid", "gbraid", "wbraid"):
         clicked = but(BARE, event_name="purchase", url_click_ids={name: "EAIa0"})
-        shown = previewed(clicked, google)
-        assert shown.outcome == "sent"
-        assert missing(shown).keys() == {"email", "phone", "consent"}
+        preview = previewed(clicked, google)
+        assert preview.outcome == "sent"
+        assert missing(preview).keys() == {"email", "phone", "consent"}
 
 
 @pytest.mark.parametrize("ids", [{}, {"li_fat_id": "e4d5a1c0"}])
 def test_linkedin_lists_ids_by_position(ids: dict[str, str]) -> None:
     """An identifier is found even if its list has other items, and first and last name count together."""
-    shown = previewed(but(BARE, event_name="purchase", url_click_ids=ids), PLATFORMS["linkedin"])
-    assert {"email", "full_name", "tracking_id"} <= missing(shown).keys()
-    assert ("li_fat_id" in missing(shown)) == (not ids)
-    both = but(BARE, event_name="purchase", url_click_ids=ids, person=ConvertedPerson(email="a@example.com"))
-    fields = {field.origin for field in previewed(both, PLATFORMS["linkedin"]).fields} - {None}
+    preview = previewed(but(BARE, event_name="purchase", url_click_ids=ids), PLATFORMS["linkedin"])
+    assert {"email", "full_name", "tracking_id"} <= missing(preview).keys()
+    assert ("li_fat_id" in missing(preview)) == (not ids)
+    conversion = but(
+        BARE, event_name="purchase", url_click_ids=ids, person=ConvertedPerson(email="a@example.com")
+    )
+    fields = {field.origin for field in previewed(conversion, PLATFORMS["linkedin"]).fields} - {None}
     assert fields == {"hashed email", *ids}
 
 
 @EVERY
 def test_nothing_personal_is_shown(name: str) -> None:
     conversion, values = of_somebody("deadbeef" * 4)
-    shown = previewed(conversion, PLATFORMS[name])
-    assert shown.outcome == "sent"
-    text = msgspec.json.encode(shown).decode().lower()
+    preview = previewed(conversion, PLATFORMS[name])
+    assert preview.outcome == "sent"
+    text = msgspec.json.encode(preview).decode().lower()
     assert [value for value in values if value.lower() in text] == []
-    assert any(field.origin == "hashed email" for field in shown.fields)
+    assert any(field.origin == "hashed email" for field in preview.fields)
 
 
 @EVERY
@@ -185,12 +187,18 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
             return await load_waiting(connection, sending.space_id, destination_id, [delivery])
 
     destination = msgspec.structs.replace(a_destination(platform), all_events=True)
-    (part,), settled = _prepare(asyncio.run(waiting()), _Target(platform, destination, 0), sending.clock.at)
-    assert isinstance(part, _Part)
+    (delivery_part,), settled = _prepare(
+        asyncio.run(waiting()), _Target(platform, destination, 0), sending.clock.at
+    )
+    assert isinstance(delivery_part, _Part)
     assert settled == []
-    assert [field.path for field in after.fields] == [path for path, _ in list_values(part.content)]
-    shown = {field.path: field.value for field in after.fields if field.value != "[masked]"}
-    assert shown.items() <= dict(list_values(part.content)).items() | dict(list_values(part.redacted)).items()
+    assert [field.path for field in after.fields] == [path for path, _ in list_values(delivery_part.content)]
+    visible_fields = {field.path: field.value for field in after.fields if field.value != "[masked]"}
+    assert (
+        visible_fields.items()
+        <= dict(list_values(delivery_part.content)).items()
+        | dict(list_values(delivery_part.redacted)).items()
+    )
     assert [field.path for field in before.fields] == [field.path for field in after.fields]
 
 
@@ -210,17 +218,17 @@ def test_skipped(
     conversion: Conversion, days: int, changes: dict[str, Any], reason: str, *,
     has_fields: bool, has_missing: bool,
 ) -> None:  # fmt: skip
-    shown = previewed(conversion, now=NOW + days * DAY, **changes)
-    assert (shown.outcome, shown.reason) == ("skipped", reason)
-    assert (bool(shown.fields), bool(shown.missing)) == (has_fields, has_missing)
-    assert shown.meaning
+    preview = previewed(conversion, now=NOW + days * DAY, **changes)
+    assert (preview.outcome, preview.reason) == ("skipped", reason)
+    assert (bool(preview.fields), bool(preview.missing)) == (has_fields, has_missing)
+    assert preview.meaning
 
 
 def test_an_event_of_the_future_is_sent_later() -> None:
-    shown = previewed(CONVERSION, now=NOW - 7200)
-    assert shown.outcome == "later"
-    assert shown.due_at is not None
-    assert shown.fields
+    preview = previewed(CONVERSION, now=NOW - 7200)
+    assert preview.outcome == "later"
+    assert preview.due_at is not None
+    assert preview.fields
 
 
 def test_the_latest_that_would_be_sent(sending: Sending) -> None:
@@ -230,8 +238,8 @@ def test_the_latest_that_would_be_sent(sending: Sending) -> None:
     destination_id = make(sending, all_events=False)
     lead = sending.event(event_name="lead_generated", event_time=sending.moment(-100))
     unseen = sending.event(event_time=sending.moment(-200))
-    shown = loaded(sending, destination_id)
-    assert (shown.event_id, shown.reason) == (unseen, "not_attributed")
+    preview = loaded(sending, destination_id)
+    assert (preview.event_id, preview.reason) == (unseen, "not_attributed")
     clicked = sending.event(event_time=sending.moment(-300))
     contact = sending.connection.execute(
         "SELECT contact_id FROM events WHERE space_id = %s AND id = %s", (sending.space_id, clicked)
@@ -255,10 +263,10 @@ def test_over_the_api(api: Api, stage: Stage) -> None:
     nothing = api.get(path)
     assert (nothing.status_code, nothing.json()["message"]) == (404, "Event not found.")
     event_id = stage.event(stage.contact(email="anna@example.com"), event_time="now", amount="5")
-    shown = api.get(path).json()
-    assert (shown["event_id"], shown["outcome"]) == (event_id, "sent")
-    assert {"path": "user_data.em[0]", "value": "[masked]", "origin": "hashed email"} in shown["fields"]
-    assert api.get(f"{path}?event_id={event_id}").json() == shown
+    preview = api.get(path).json()
+    assert (preview["event_id"], preview["outcome"]) == (event_id, "sent")
+    assert {"path": "user_data.em[0]", "value": "[masked]", "origin": "hashed email"} in preview["fields"]
+    assert api.get(f"{path}?event_id={event_id}").json() == preview
     unknown = api.get(f"{path}?event_id={10**12}")
     assert (unknown.status_code, unknown.json()["message"]) == (404, "Event not found.")
     wrong = api.get(f"{path}?event_id=x").json()

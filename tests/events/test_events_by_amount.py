@@ -53,13 +53,13 @@ def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[A
         "custom_field_filters[0][operator]": "equal_to",
         "custom_field_filters[0][value]": str(contact_id),
     }
-    whole = api.rows(order_by="amount", **mine)
-    assert len(whole) == sum(amount is not None for amount in drawn)
+    all_rows = api.rows(order_by="amount", **mine)
+    assert len(all_rows) == sum(amount is not None for amount in drawn)
     first = api.list(order_by="amount", per_page=per_page, **mine).json()
     forward = [first, *follow(api, first, "next_page_url")]
-    assert [row for page in forward for row in page["data"]] == whole
+    assert [row for page in forward for row in page["data"]] == all_rows
     backward = [forward[-1], *follow(api, forward[-1], "prev_page_url")]
-    assert [row for page in reversed(backward) for row in page["data"]] == whole
+    assert [row for page in reversed(backward) for row in page["data"]] == all_rows
 
 
 def follow(api: Api, page: dict[str, Any], link: str) -> list[dict[str, Any]]:

@@ -72,12 +72,12 @@ def test_other_ids_are_invalid(api: Api, method: str, text: str) -> None:
 def test_an_event_of_another_space_is_unknown(
     api: Api, client: httpx.Client, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    event_id = other.event(other.contact())
+    other_stage = make_stage(connection)
+    event_id = other_stage.event(other_stage.contact())
     foreign, unknown = api.get(f"/events/{event_id}"), api.get("/events/999999999999999999")
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content
-    assert Api(client, other.key).get(f"/events/{event_id}").status_code == 200
+    assert Api(client, other_stage.key).get(f"/events/{event_id}").status_code == 200
 
 
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:

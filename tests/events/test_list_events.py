@@ -135,37 +135,37 @@ def test_model_and_window_without_sources_change_nothing(api: Api, stage: Stage)
 
 def test_event_names_filter(api: Api, stage: Stage) -> None:
     contact_id = stage.contact()
-    wanted = [stage.event(contact_id, event_name=name) for name in ("sign_up", "custom_event_50")]
+    matching_ids = [stage.event(contact_id, event_name=name) for name in ("sign_up", "custom_event_50")]
     stage.event(contact_id, event_name="purchase")
     for form in ("event_names", "event_names[]"):
         rows = api.rows(**{form: ["sign_up", "custom_event_50"]})
-        assert [row["id"] for row in rows] == wanted[::-1]
+        assert [row["id"] for row in rows] == matching_ids[::-1]
 
 
 def test_bounds_are_inclusive_and_local(client: httpx.Client, connection: psycopg.Connection) -> None:
     stage = make_stage(connection, timezone="Europe/Berlin")
     contact_id = stage.contact()
     inside = [
-        stage.event(contact_id, event_time=datetime(2026, 5, 13, 10, 0, 0, at, tzinfo=UTC))
-        for at in (0, 999_000)
+        stage.event(contact_id, event_time=datetime(2026, 5, 13, 10, 0, 0, microsecond, tzinfo=UTC))
+        for microsecond in (0, 999_000)
     ]
     for outside in (timedelta(milliseconds=-1), timedelta(seconds=2)):
         stage.event(contact_id, event_time=datetime(2026, 5, 13, 10, tzinfo=UTC) + outside)
-    found = Api(client, stage.key).rows(start_date="2026-05-13 12:00:00", end_date="2026-05-13 12:00:01")
-    assert [row["id"] for row in found] == inside[::-1]
+    rows = Api(client, stage.key).rows(start_date="2026-05-13 12:00:00", end_date="2026-05-13 12:00:01")
+    assert [row["id"] for row in rows] == inside[::-1]
 
 
 def test_nothing_crosses_spaces(api: Api, stage: Stage, connection: psycopg.Connection) -> None:
     """Two Spaces with the same ids: no touches, contacts or labels leak."""
-    other = make_stage(connection)
+    other_stage = make_stage(connection)
     contact_id = stage.contact(profile_field_1="mine")
-    other.contact(id=contact_id, profile_field_1="other")
+    other_stage.contact(id=contact_id, profile_field_1="other")
     touch = stage.touchpoint(contact_id, "email")
-    other.touchpoint(contact_id, "email", id=touch + 1_000_000_000_000)
+    other_stage.touchpoint(contact_id, "email", id=touch + 1_000_000_000_000)
     event_id = stage.event(contact_id, event_name="custom_event_1")
-    other.event(contact_id, id=event_id, event_name="custom_event_1", order_id="other")
+    other_stage.event(contact_id, id=event_id, event_name="custom_event_1", order_id="other")
     stage.label_field("profile_field_1")
-    other.label_event("custom_event_1", "other")
+    other_stage.label_event("custom_event_1", "other")
     condition = {
         "custom_field_filters[0][field]": "profile_field_1",
         "custom_field_filters[0][operator]": "equal_to",
@@ -255,8 +255,8 @@ def test_unknown_parameters_are_ignored(api: Api) -> None:
 
 @pytest.mark.parametrize("query", ["query_mode=%ff", "x=%00", "%ff=1", "x%00=1", "x=%ed%a0%80"])
 def test_hostile_text_is_refused(api: Api, query: str) -> None:
-    given = str(httpx.QueryParams(RANGE))
-    assert api.get(f"/events?{given}&{query}").status_code == 422
+    range_query = str(httpx.QueryParams(RANGE))
+    assert api.get(f"/events?{range_query}&{query}").status_code == 422
 
 
 @pytest.mark.parametrize("part", ["a", "x[]=1", "fields=", "fields[]=", "sources[0]=a", "&", "=", ";"])
@@ -275,7 +275,7 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 
 def test_the_description_names_every_parameter(client: httpx.Client) -> None:
     operation = client.get("/openapi.json").json()["paths"][f"{API}/events"]["get"]
-    assert [each["name"] for each in operation["parameters"]] == [
+    assert [parameter["name"] for parameter in operation["parameters"]] == [
         "start_date", "end_date", "query_mode", "event_names", "sources", "attribution_model",
         "attribution_window", "trained_model", "fields", "amount_min", "amount_max", "order_by", "per_page",
         "cursor", "custom_field_filters",

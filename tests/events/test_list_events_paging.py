@@ -64,20 +64,20 @@ def test_paging_equals_one_big_page(
     api = Api(client, stage.key)
     contact_id = stage.contact()
     for is_event, minute, source in rows:
-        at = NOON + timedelta(minutes=minute)
+        event_time = NOON + timedelta(minutes=minute)
         if is_event:
-            stage.event(contact_id, event_time=at, source_mask=-1)
+            stage.event(contact_id, event_time=event_time, source_mask=-1)
         else:
-            stage.touchpoint(contact_id, source, occurred_at=at)
-    whole = [key(row) for row in api.rows(**params, per_page=1000)]
+            stage.touchpoint(contact_id, source, occurred_at=event_time)
+    all_keys = [key(row) for row in api.rows(**params, per_page=1000)]
 
     first = api.list(**params, per_page=per_page).json()
     pages = [[key(row) for row in first["data"]]]
     pages += follow(client, api, first["next_page_url"], "next_page_url")
     assert first["prev_cursor"] is None
-    assert [row for page in pages for row in page] == whole
+    assert [row for page in pages for row in page] == all_keys
     assert all(len(page) == per_page for page in pages[:-1])
-    assert len(pages) == max(1, -(-len(whole) // per_page))
+    assert len(pages) == max(1, -(-len(all_keys) // per_page))
 
     last = first
     while last["next_cursor"]:
@@ -104,8 +104,8 @@ def test_new_events_move_no_page(api: Api, stage: Stage, params: dict[str, Any])
     top = api.list(**params, per_page=2, cursor=back["prev_cursor"]).json()
     assert [row["id"] for row in top["data"]] == [newest]
     assert top["prev_cursor"] is None
-    again = api.list(**params, per_page=2, cursor=top["next_cursor"]).json()
-    assert [row["id"] for row in again["data"]] == [stored[5], stored[4]]
+    second_page = api.list(**params, per_page=2, cursor=top["next_cursor"]).json()
+    assert [row["id"] for row in second_page["data"]] == [stored[5], stored[4]]
 
 
 def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage) -> None:
@@ -114,9 +114,9 @@ def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage) -> None:
     first = api.list(per_page=2).json()
     for event_id in events[:2]:
         api.send("DELETE", f"/events/{event_id}")
-    gone = api.list(per_page=2, cursor=first["next_cursor"]).json()
-    assert (gone["data"], gone["next_cursor"]) == ([], None)
-    back = api.list(per_page=2, cursor=gone["prev_cursor"]).json()
+    empty_page = api.list(per_page=2, cursor=first["next_cursor"]).json()
+    assert (empty_page["data"], empty_page["next_cursor"]) == ([], None)
+    back = api.list(per_page=2, cursor=empty_page["prev_cursor"]).json()
     assert back["data"] == first["data"]
 
 
@@ -127,9 +127,9 @@ def test_page_urls_keep_every_parameter(api: Api, stage: Stage) -> None:
         stage.event(contact_id)
     params = {**CREDITED, "fields": ["amount", "source"], "query_mode": "company", "note": "a b&c"}
     page = api.list(**params, per_page=1).json()
-    asked = httpx.URL(page["next_page_url"]).params
-    assert asked["cursor"] == page["next_cursor"]
-    assert {name: asked.get_list(name) for name in params} == {
+    parameters = httpx.URL(page["next_page_url"]).params
+    assert parameters["cursor"] == page["next_cursor"]
+    assert {name: parameters.get_list(name) for name in params} == {
         name: value if isinstance(value, list) else [value] for name, value in params.items()
     }
 
@@ -143,9 +143,9 @@ def cursor(api: Api, stage: Stage) -> str:
 
 
 def test_a_changed_cursor_is_refused(api: Api, cursor: str) -> None:
-    for at, letter in enumerate(cursor):
-        for other in ("A" if letter != "A" else "B", chr(ord(letter) ^ 1)):
-            assert list(api.errors(cursor=cursor[:at] + other + cursor[at + 1 :])) == ["cursor"]
+    for index, letter in enumerate(cursor):
+        for other_letter in ("A" if letter != "A" else "B", chr(ord(letter) ^ 1)):
+            assert list(api.errors(cursor=cursor[:index] + other_letter + cursor[index + 1 :])) == ["cursor"]
     for text in (cursor[:-1], cursor + "A", cursor + "=", " " + cursor, cursor * 2):
         assert list(api.errors(cursor=text)) == ["cursor"]
 
@@ -153,8 +153,8 @@ def test_a_changed_cursor_is_refused(api: Api, cursor: str) -> None:
 def test_a_cursor_of_another_space_is_refused(
     client: httpx.Client, connection: psycopg.Connection, cursor: str
 ) -> None:
-    other = Api(client, make_stage(connection).key)
-    assert list(other.errors(cursor=cursor)) == ["cursor"]
+    other_api = Api(client, make_stage(connection).key)
+    assert list(other_api.errors(cursor=cursor)) == ["cursor"]
 
 
 @pytest.mark.parametrize(

@@ -99,5 +99,5 @@ def test_a_page_goes_on_until_it_is_full(unanalysed: Unanalysed) -> None:
     first = unanalysed.list(per_page=5, attribution_model="first_touch")
     assert first == []
     names = [name for name, number in SOURCE_IDS.items() if number == 3]
-    found = unanalysed.list(per_page=5, attribution_model="first_touch", **{"sources[]": names[0]})
-    assert len(found) == 5
+    rows = unanalysed.list(per_page=5, attribution_model="first_touch", **{"sources[]": names[0]})
+    assert len(rows) == 5

@@ -17,7 +17,7 @@ from tests.support.factories import Stage as ApiStage
 from tests.support.pipeline import Accepted, Stage, by, event, page
 from tests.support.reading_fixtures import Api
 
-TRUSTED = [each.value for each in Sender if each.is_trusted]
+TRUSTED = [sender.value for sender in Sender if sender.is_trusted]
 
 
 @pytest.fixture
@@ -39,42 +39,42 @@ def sold(**values: Any) -> Any:
 @pytest.mark.parametrize("sender", TRUSTED)
 @pytest.mark.parametrize("key", ["order_id", "idempotency_key"])
 def test_it_works(queue: Stage, api: Api, key: str, sender: str, *, apart: bool) -> None:
-    said, true, again = queue.put(
+    page_receipt, server_receipt, repeat_receipt = queue.put(
         bought(**{key: "1007"}), by(sender, sold(**{key: "1007"})), bought(**{key: "1007"})
     )
     queue.process(limit=1 if apart else 10)
     assert [str(row[1]) for row in queue.rows("events", "id", "amount")] == ["5000.0000"]
     assert queue.rows("duplicates", "id", "reason", "event_id", "sender") == [
-        (said, key, true, "browser"), (again, key, true, "browser"),
+        (page_receipt, key, server_receipt, "browser"), (repeat_receipt, key, server_receipt, "browser"),
     ]  # fmt: skip
     for receipt, status, event_id, by_whom in (
-        (said, "duplicate", str(true), "browser"),
-        (true, "stored", str(true), sender),
+        (page_receipt, "duplicate", str(server_receipt), "browser"),
+        (server_receipt, "stored", str(server_receipt), sender),
     ):
-        told = api.get(f"/receipts/{receipt}").json()
-        assert (told["status"], told["event_id"], told["sender"]) == (status, event_id, by_whom)
+        answer = api.get(f"/receipts/{receipt}").json()
+        assert (answer["status"], answer["event_id"], answer["sender"]) == (status, event_id, by_whom)
 
 
 def test_pages_among_themselves(queue: Stage, api: Api) -> None:
-    first, again = queue.run(bought(order_id="1"), bought(order_id="1"))
-    assert queue.rows("duplicates", "id", "event_id") == [(again, first)]
-    (true,) = queue.run(sold(order_id="1"))
-    assert queue.values("events", "id") == [true]
-    assert api.get(f"/receipts/{again}").json()["event_id"] == str(true)
+    first, second = queue.run(bought(order_id="1"), bought(order_id="1"))
+    assert queue.rows("duplicates", "id", "event_id") == [(second, first)]
+    (server_receipt,) = queue.run(sold(order_id="1"))
+    assert queue.values("events", "id") == [server_receipt]
+    assert api.get(f"/receipts/{second}").json()["event_id"] == str(server_receipt)
 
 
 def test_the_business_among_itself(queue: Stage) -> None:
-    first, again = queue.run(sold(order_id="1"), by("webhook", sold(order_id="1")))
+    first, second = queue.run(sold(order_id="1"), by("webhook", sold(order_id="1")))
     assert queue.values("events", "id") == [first]
-    assert queue.rows("duplicates", "id", "sender") == [(again, "webhook")]
+    assert queue.rows("duplicates", "id", "sender") == [(second, "webhook")]
 
 
 def test_one_takes_the_place_of_two(queue: Stage) -> None:
-    said = queue.run(bought(order_id="1"), bought(idempotency_key="k"))
-    (true,) = queue.run(sold(order_id="1", idempotency_key="k"))
-    assert queue.values("events", "id") == [true]
+    page_receipts = queue.run(bought(order_id="1"), bought(idempotency_key="k"))
+    (server_receipt,) = queue.run(sold(order_id="1", idempotency_key="k"))
+    assert queue.values("events", "id") == [server_receipt]
     assert queue.rows("duplicates", "id", "reason") == [
-        (said[0], "order_id"), (said[1], "idempotency_key"),
+        (page_receipts[0], "order_id"), (page_receipts[1], "idempotency_key"),
     ]  # fmt: skip
 
 
@@ -113,37 +113,39 @@ def test_what_waits_to_be_forwarded_is_the_business_s(forwarder: Forwarder, *, a
     """It is forwarded under the id that the page's own pixel has sent, so platforms notice the repeat."""
     forwarder.make()
     queue = forwarder.queue()
-    said, true = queue.put(bought(order_id="1", idempotency_key="of-the-page"), sold(order_id="1"))
+    page_receipt, server_receipt = queue.put(
+        bought(order_id="1", idempotency_key="of-the-page"), sold(order_id="1")
+    )
     queue.process(limit=1 if apart else 10)
-    assert said != true
+    assert page_receipt != server_receipt
     assert forwarder.deliveries("event_id", "dedup_id", "status", "attempts") == [
-        (true, "of-the-page", "queued", 0)
+        (server_receipt, "of-the-page", "queued", 0)
     ]
 
 
 def test_who_was_told_is_not_told_again(forwarder: Forwarder) -> None:
-    told, waiting = forwarder.make(), forwarder.make()
-    (said,) = run(forwarder, bought(order_id="1", idempotency_key="k"))
+    delivered_destination, waiting_destination = forwarder.make(), forwarder.make()
+    (page_receipt,) = run(forwarder, bought(order_id="1", idempotency_key="k"))
     forwarder.execute(
         "UPDATE deliveries SET status = 'delivered', attempts = 1, finished_at = now()"
-        " WHERE space_id = %(space_id)s AND destination_id = %(told)s", told=told,
+        " WHERE space_id = %(space_id)s AND destination_id = %(told)s", told=delivered_destination,
     )  # fmt: skip
     later = forwarder.make()
-    (true,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
-    assert true != said
+    (server_receipt,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
+    assert server_receipt != page_receipt
     assert forwarder.deliveries("destination_id", "event_id", "dedup_id", "status") == [
-        (told, true, "k", "delivered"),
-        (waiting, true, "k", "queued"),
-        (later, true, "server", "queued"),
+        (delivered_destination, server_receipt, "k", "delivered"),
+        (waiting_destination, server_receipt, "k", "queued"),
+        (later, server_receipt, "server", "queued"),
     ]
 
 
 def test_what_failed_or_was_skipped_is_decided_anew(forwarder: Forwarder) -> None:
     destination = forwarder.make()
-    (said,) = run(forwarder, page(event(trk_token="t1", order_id="1", do_not_capi=True)))
-    (true,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
+    (page_receipt,) = run(forwarder, page(event(trk_token="t1", order_id="1", do_not_capi=True)))
+    (server_receipt,) = run(forwarder, sold(order_id="1", idempotency_key="server"))
     assert forwarder.deliveries("destination_id", "event_id", "status", "reason") == [
-        (destination, said, "skipped", "do_not_capi"), (destination, true, "queued", None),
+        (destination, page_receipt, "skipped", "do_not_capi"), (destination, server_receipt, "queued", None),
     ]  # fmt: skip
 
 

@@ -71,12 +71,12 @@ def test_it_works(api: Api, space: Stage) -> None:
     euros = sale(space, "50.0001", None)
     unknown = sale(space, "7", "XAF")
     none = sale(space, None, "USD")
-    shown = {row["id"]: tuple(row[name] for name in MONEY) for row in api.rows(fields=MONEY)}
-    assert shown == {
+    money_by_event = {row["id"]: tuple(row[name] for name in MONEY) for row in api.rows(fields=MONEY)}
+    assert money_by_event == {
         dollars: (100, "USD", 80), euros: (50.0001, "EUR", 50.0001), unknown: (7, "XAF", None),
         none: (None, "USD", None),
     }  # fmt: skip
-    for event_id, expected in shown.items():
+    for event_id, expected in money_by_event.items():
         event = api.get(f"/events/{event_id}").json()
         assert tuple(event[name] for name in MONEY) == expected
     credited = {"sources": "email", "attribution_model": "linear", "attribution_window": 30}
@@ -88,8 +88,8 @@ def test_it_works(api: Api, space: Stage) -> None:
 def test_rows_have_them_only_where_asked_for(api: Api, exports: Exports, space: Stage) -> None:
     sale(space, "5", "USD")
     credited = {"sources": ["email"], "attribution_model": "linear", "attribution_window": 30}
-    for asked in ({}, {"fields": ["amount"]}, {"fields": ["order_id"]}):
-        for row in (*api.rows(**asked), *exports.whole(date="2026-05-13", **asked)):
+    for query in ({}, {"fields": ["amount"]}, {"fields": ["order_id"]}):
+        for row in (*api.rows(**query), *exports.whole(date="2026-05-13", **query)):
             assert not row.keys() & {"currency", "amount_in_space_currency"}
     for name in MONEY[1:]:
         (row,) = api.rows(fields=[name])
@@ -154,7 +154,7 @@ class World:
 
     def credits(self, model: str, weights: Mapping[str, Fraction]) -> dict[tuple[int, int], Any]:
         """Return, by event and touch, the credit in the original and in the Space's currency."""
-        found: dict[tuple[int, int], Any] = {}
+        credit_rows: dict[tuple[int, int], Any] = {}
         for event, currency in self.events:
             path = [
                 touch for touch in self.touches[event.contact_id]
@@ -168,8 +168,8 @@ class World:
                     for credit in credits_of(model, of_amount, path, weights)
                 })  # fmt: skip
             for touch_id in sums[0]:
-                found[event.id, touch_id] = (sums[0][touch_id], currency, sums[1][touch_id])
-        return found
+                credit_rows[event.id, touch_id] = (sums[0][touch_id], currency, sums[1][touch_id])
+        return credit_rows
 
 
 def make_world(space: Stage, seed: int, *, gaps: bool) -> World:
@@ -229,25 +229,25 @@ def test_lists_and_exports_equal_the_plain_model(
     world = make_world(space, seed, gaps=True)
     store_rates(api, world)
     plant_trained_model(space.connection, space.space_id, "May", "purchase", TRAINED)
-    weights = {source: Fraction(part, sum(TRAINED.values())) for source, part in TRAINED.items()}
+    weights = {source: Fraction(share, sum(TRAINED.values())) for source, share in TRAINED.items()}
     expected = {
         event.id: (event.amount, currency, world.worth(event, currency)) for event, currency in world.events
     }
     everything = {"start_date": RANGE["start_date"], "end_date": RANGE["end_date"]}
-    listed = decimal_rows(api, fields=MONEY)
-    assert {row["id"]: tuple(row[name] for name in MONEY) for row in listed} == expected
+    all_rows = decimal_rows(api, fields=MONEY)
+    assert {row["id"]: tuple(row[name] for name in MONEY) for row in all_rows} == expected
     jobs = {"": exports.ask(**everything, fields=MONEY)}
     lists = {"": api.rows(fields=MONEY)}
     for model in MODELS:
-        asked = {
+        query = {
             "sources": USED, "attribution_model": model, "attribution_window": 0, "fields": MONEY,
             **({"event_names": ["purchase"]} if model == "markov" else {}),
         }  # fmt: skip
-        rows = decimal_rows(api, **asked)
-        found = {(row["id"], row["touchpoint_id"]): tuple(row[name] for name in MONEY) for row in rows}
-        assert found == world.credits(model, weights), model
-        jobs[model] = exports.ask(**everything, **asked)
-        lists[model] = api.rows(**asked)
+        rows = decimal_rows(api, **query)
+        amounts = {(row["id"], row["touchpoint_id"]): tuple(row[name] for name in MONEY) for row in rows}
+        assert amounts == world.credits(model, weights), model
+        jobs[model] = exports.ask(**everything, **query)
+        lists[model] = api.rows(**query)
     exports.work()
     for model, export_id in jobs.items():
         assert exports.lines(export_id) == lists[model], model
@@ -259,16 +259,16 @@ def test_the_sum_over_a_list_is_that_of_the_report(api: Api, space: Stage, seed:
     store_rates(api, world)
     rows = decimal_rows(api, fields=MONEY)
     revenue = sum(Decimal(row["amount_in_space_currency"] or 0) for row in rows)
-    told = report(api, measures="revenue")
-    assert revenue == told["totals"]["revenue"]
+    answer = report(api, measures="revenue")
+    assert revenue == answer["totals"]["revenue"]
     for model in (name for name, model in MODELS.items() if not model.needs_training):
         credit = {"attribution_model": model, "attribution_window": 30}
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for row in decimal_rows(api, **credit, sources=USED, fields=[*MONEY, "source"]):
             sums[row["source"]] += Decimal(row["amount_in_space_currency"] or 0)
-        told = report(api, **credit, group_by="source", measures="credited_revenue")
+        answer = report(api, **credit, group_by="source", measures="credited_revenue")
         assert {source: total for source, total in sums.items() if total} == {
-            source: total for source, total in told["rows"] if total
+            source: total for source, total in answer["rows"] if total
         }, model
 
 
@@ -281,18 +281,18 @@ def report(api: Api, **params: Any) -> dict[str, Any]:
 def test_pages_are_cut_where_they_are_without_these_fields(api: Api, space: Stage) -> None:
     world = make_world(space, 99, gaps=False)
     store_rates(api, world)
-    asked = {
+    query = {
         "sources": USED, "attribution_model": "shapley_distinct", "attribution_window": 0,
         "fields": MONEY,
     }  # fmt: skip
-    whole = api.rows(**asked)
+    all_rows = api.rows(**query)
     rows: list[dict[str, Any]] = []
-    page = api.list(**asked, per_page=7).json()
+    page = api.list(**query, per_page=7).json()
     while page["next_cursor"]:
         rows += page["data"]
-        page = api.list(**asked, per_page=7, cursor=page["next_cursor"]).json()
+        page = api.list(**query, per_page=7, cursor=page["next_cursor"]).json()
     rows += page["data"]
-    assert rows == whole
+    assert rows == all_rows
     by_amount = api.rows(order_by="amount", fields=MONEY)
     assert {row["id"] for row in by_amount} == {
         event.id for event, _ in world.events if event.amount is not None

@@ -78,13 +78,13 @@ def test_credits_follow_the_amount(api: Api, stage: Stage) -> None:
 
 
 def test_an_event_of_another_space_is_unknown(api: Api, connection: psycopg.Connection) -> None:
-    other = make_stage(connection)
-    event_id = other.event(other.contact(), amount=Decimal(1))
+    other_stage = make_stage(connection)
+    event_id = other_stage.event(other_stage.contact(), amount=Decimal(1))
     foreign = api.send("PUT", f"/events/{event_id}", json={"amount": 5})
     unknown = api.send("PUT", "/events/999999999999999999", json={"amount": 5})
     assert foreign.status_code == unknown.status_code == 404
     assert foreign.content == unknown.content
-    assert stored_amount(other, event_id) == 1
+    assert stored_amount(other_stage, event_id) == 1
 
 
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:
@@ -97,6 +97,6 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 def test_a_number_beyond_all_bounds_is_refused(api: Api, stage: Stage) -> None:
     event_id = stage.event(stage.contact())
     body = b'{"amount": 1e9999999999999999999}'
-    told = api.send("PUT", f"/events/{event_id}", content=body)
-    assert told.status_code == 422
-    assert "beyond all bounds" in told.json()["errors"]["body"][0]
+    answer = api.send("PUT", f"/events/{event_id}", content=body)
+    assert answer.status_code == 422
+    assert "beyond all bounds" in answer.json()["errors"]["body"][0]

@@ -51,6 +51,6 @@ class Ga4Desk(Desk):
         response = self.request(body, path="debug/mp/collect")
         assert response.status_code == 200, response.text
         return [
-            (found["fieldPath"], found["validationCode"], found["description"])
-            for found in response.json()["validationMessages"]
+            (message["fieldPath"], message["validationCode"], message["description"])
+            for message in response.json()["validationMessages"]
         ]

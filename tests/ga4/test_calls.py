@@ -109,9 +109,9 @@ class TestRepeats:
 )
 def test_the_time(desk: Ga4Desk, request_ago: int | None, event_ago: int | None, seconds: int) -> None:
     """A server's time of any age counts. A future time is replaced by the time of reception."""
-    own = {} if event_ago is None else {"timestamp_micros": micros_ago(event_ago)}
+    event_member = {} if event_ago is None else {"timestamp_micros": micros_ago(event_ago)}
     members = {} if request_ago is None else {"timestamp_micros": micros_ago(request_ago)}
-    desk.collect({**event("sign_up"), **own}, **members)
+    desk.collect({**event("sign_up"), **event_member}, **members)
     ((moment,),) = desk.rows("event_time")
     assert (datetime.now(UTC) - moment).total_seconds() == pytest.approx(seconds, abs=120)
 

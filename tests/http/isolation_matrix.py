@@ -180,7 +180,7 @@ OWN = {
     "create_event_export": Row(body={"date": "2026-05-13"}),
     "create_contact_export": Row(body=RANGE),
     "create_company_export": Row(body=RANGE),
-    **{f"create_{one}_import": Row(file=text) for one, text in FILES.items()},
+    **{f"create_{kind}_import": Row(file=text) for kind, text in FILES.items()},
     "create_export_schedule": Row(body={"table": "companies"}),
     "create_export_runs": Row(body={"start_date": "2026-05-13", "end_date": "2026-05-14"}),
 }
@@ -197,8 +197,8 @@ def row_of(operation: Operation) -> Row:
     }
     if CURSOR.name in {parameter["name"] for parameter in operation.parameters}:
         names["query.cursor"] = ("cursor", 422)
-    own = OWN.get(operation.id, Row())
-    return replace(own, names=names | own.names)
+    entry = OWN.get(operation.id, Row())
+    return replace(entry, names=names | entry.names)
 
 
 MATRIX = {operation.id: row_of(operation) for operation in OPERATIONS}

@@ -34,8 +34,8 @@ def answer(received: bytes) -> tuple[int, dict[str, str], bytes]:
 
 def refused(received: bytes, status: int) -> None:
     """Check that there is one JSON answer with this status, and that it closes the connection."""
-    found, headers, body = answer(received)
-    assert found == status
+    actual_status, headers, body = answer(received)
+    assert actual_status == status
     assert headers["content-type"] == "application/json"
     assert headers["connection"] == "close"
     assert list(json.loads(body)) == ["message"]

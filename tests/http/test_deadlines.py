@@ -192,7 +192,7 @@ def test_heavy_work_has_a_few_places(database_url: str) -> None:
 
 def test_long_work_gets_its_own_time_for_a_statement(database_url: str) -> None:
     async def read_timeouts(database: Database) -> None:
-        shown: list[int] = []
+        timeouts: list[int] = []
         for seconds in (pool.DEADLINE_SECONDS, 20.0):
             async with database.transaction(seconds) as connection:
                 cursor = await connection.execute(
@@ -200,8 +200,8 @@ def test_long_work_gets_its_own_time_for_a_statement(database_url: str) -> None:
                 )
                 row = await cursor.fetchone()
                 assert row is not None
-                shown.append(row[0])
-        usual, longer = shown
+                timeouts.append(row[0])
+        usual, longer = timeouts
         assert 0 < usual <= 5_000
         assert 15_000 < longer <= 20_000
 
@@ -217,9 +217,9 @@ def test_a_frozen_process_keeps_its_locks_no_longer_than_a_request_takes(
     async def freeze(database: Database) -> None:
         async with database.transaction() as frozen:
             await frozen.execute(keep, (space_id,))
-            with psycopg.connect(database_url) as another:  # blocks the event loop
-                another.execute("SET lock_timeout = '60s'")
-                another.execute(keep, (space_id,))
+            with psycopg.connect(database_url) as blocker:  # blocks the event loop
+                blocker.execute("SET lock_timeout = '60s'")
+                blocker.execute(keep, (space_id,))
             await frozen.execute("SELECT 1")
 
     with pytest.raises(UNAVAILABLE):

@@ -110,28 +110,28 @@ HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
 
 @pytest.mark.parametrize(("later", "is_open"), [(LINGER_SECONDS - 1, True), (LINGER_SECONDS + 1, False)])
 def test_a_client_that_sends_nothing_more(later: float, is_open: bool) -> None:
-    with listening(Early()) as one, closing(one.connect()) as client:
+    with listening(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (10 * MB) + b"x")
         assert client.recv(65536).startswith(b"HTTP/1.1 413")
-        wait_until(lambda: one.connections()[0].discarding)
-        one.later(later)
-        wait_until(lambda: bool(one.connections()) == is_open)
+        wait_until(lambda: listener.connections()[0].discarding)
+        listener.later(later)
+        wait_until(lambda: bool(listener.connections()) == is_open)
 
 
 def test_a_client_that_sends_slowly() -> None:
-    with listening(Early()) as one, closing(one.connect()) as client:
+    with listening(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (10 * MB) + b"x")
         client.recv(65536)
-        wait_until(lambda: one.connections()[0].discarding)
-        connection = one.connections()[0]
+        wait_until(lambda: listener.connections()[0].discarding)
+        connection = listener.connections()[0]
         connection.discarded_at = connection.arriving_since + DISCARD_SECONDS
-        one.later(DISCARD_SECONDS + 1)
-        wait_until(lambda: not one.connections())
+        listener.later(DISCARD_SECONDS + 1)
+        wait_until(lambda: not listener.connections())
 
 
 def test_a_client_that_never_stops() -> None:
-    with listening(Early()) as one, closing(one.connect()) as client:
+    with listening(Early()) as listener, closing(listener.connect()) as client:
         client.sendall(HEAD % (100 * MAX_DISCARDED))
         with pytest.raises(ConnectionError):
             client.sendall(bytes(3 * MAX_DISCARDED))
-        wait_until(lambda: not one.connections())
+        wait_until(lambda: not listener.connections())

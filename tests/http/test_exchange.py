@@ -50,7 +50,7 @@ def body(part: bytes, more: bool = False) -> dict[str, Any]:
 
 
 def received(answer: Answer, request: bytes = ASKED) -> bytes:
-    with listening(Application(answer)) as one, closing(one.connect()) as client:
+    with listening(Application(answer)) as listener, closing(listener.connect()) as client:
         client.sendall(request)
         return read_all(client)
 
@@ -72,9 +72,9 @@ def test_it_works() -> None:
 
 
 def test_an_answer_keeps_its_own_headers() -> None:
-    own = [(b"cache-control", b"max-age=60"), (b"content-security-policy", b"default-src 'none'")]
-    answer = received(sending(head([*SIZED, *own]), body(b"queued")))
-    for name, value in own:
+    headers = [(b"cache-control", b"max-age=60"), (b"content-security-policy", b"default-src 'none'")]
+    answer = received(sending(head([*SIZED, *headers]), body(b"queued")))
+    for name, value in headers:
         assert answer.count(name) == 1
         assert b"%b: %b\r\n" % (name, value) in answer
 
@@ -110,7 +110,7 @@ def test_the_head_of_a_stream_does_not_wait_for_its_first_part() -> None:
         await asyncio.to_thread(gate.wait, 30)
         await send(body(b"late"))
 
-    with listening(Application(answer)) as one, closing(one.connect()) as client:
+    with listening(Application(answer)) as listener, closing(listener.connect()) as client:
         client.sendall(ASKED)
         assert client.recv(1000).endswith(b"chunked\r\n\r\n")
         gate.set()

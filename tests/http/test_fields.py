@@ -146,15 +146,15 @@ def test_a_schema_is_made_of_its_parts() -> None:
 
 
 def test_pairs_name_the_key_at_fault() -> None:
-    taken: dict[str, int] = {}
+    values: dict[str, int] = {}
 
     def read(key: str, text: str) -> None:
-        taken[key] = integer(3).then(abs).read(int(text))
+        values[key] = integer(3).then(abs).read(int(text))
 
     with pytest.raises(Invalid) as refused:
         read_pairs({"a": " -5 ", "b": "5000"}, read)
     assert refused.value.errors == {"b": ["b: must be an integer of at most 3 digits."]}
-    assert taken == {"a": 5}
+    assert values == {"a": 5}
 
 
 @pytest.mark.parametrize(

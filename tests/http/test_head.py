@@ -10,10 +10,10 @@ from tests.support.reading_fixtures import RANGE
 
 @pytest.mark.parametrize("path", ["/events", "/contacts", "/companies", "/openapi.json"])
 def test_it_works(client: httpx.Client, path: str) -> None:
-    told, headed = client.get(path, params=RANGE), client.head(path, params=RANGE)
-    assert (headed.status_code, headed.content) == (200, b"")
+    get_answer, head_answer = client.get(path, params=RANGE), client.head(path, params=RANGE)
+    assert (head_answer.status_code, head_answer.content) == (200, b"")
     for name in ("content-length", "content-type", "x-ratelimit-limit"):
-        assert headed.headers.get(name) == told.headers.get(name)
+        assert head_answer.headers.get(name) == get_answer.headers.get(name)
 
 
 def test_one_resource_and_one_that_is_not_there(client: httpx.Client) -> None:
@@ -24,11 +24,11 @@ def test_one_resource_and_one_that_is_not_there(client: httpx.Client) -> None:
 
 
 def test_it_counts_like_get(client: httpx.Client) -> None:
-    left = [
+    allowances = [
         int(client.request(method, "/events", params=RANGE).headers["x-ratelimit-remaining"])
         for method in ("GET", "HEAD", "GET")
     ]
-    assert [left[0] - each for each in left] == [0, 1, 2]
+    assert [allowances[0] - allowance for allowance in allowances] == [0, 1, 2]
 
 
 def test_where_there_is_no_get_there_is_none(client: httpx.Client) -> None:

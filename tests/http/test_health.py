@@ -79,10 +79,10 @@ def test_the_queue_is_measured(
         (space_id,),
     )
     rows = connection.execute("SELECT count(*) FROM inbox").fetchone()
-    found = samples(server)
-    assert rows == (found["headwater_inbox_rows"],)
-    assert found["headwater_inbox_oldest_seconds"] >= 3600
-    assert found["headwater_rejected_rows"] >= 1
+    metrics = samples(server)
+    assert rows == (metrics["headwater_inbox_rows"],)
+    assert metrics["headwater_inbox_oldest_seconds"] >= 3600
+    assert metrics["headwater_rejected_rows"] >= 1
 
 
 def test_waiting_erasures_are_measured(
@@ -95,10 +95,10 @@ def test_waiting_erasures_are_measured(
         " (%(space)s, 1, 1, now() - interval '1 day', now())",
         {"space": space_id},
     )
-    found = samples(server)
+    metrics = samples(server)
     connection.execute("DELETE FROM erasures WHERE space_id = %s", (space_id,))
-    assert found["headwater_erasures"] == before["headwater_erasures"] + 1
-    assert 3600 <= found["headwater_erasures_oldest_seconds"] < 86_400
+    assert metrics["headwater_erasures"] == before["headwater_erasures"] + 1
+    assert 3600 <= metrics["headwater_erasures_oldest_seconds"] < 86_400
 
 
 def test_exports_under_way_are_measured(
@@ -110,10 +110,10 @@ def test_exports_under_way_are_measured(
         " VALUES (%s, 'events', '{}', now(), now(), now() - interval '2 hours')",
         (space_id,),
     )
-    found = samples(server)
+    metrics = samples(server)
     connection.execute("DELETE FROM exports WHERE space_id = %s", (space_id,))
-    assert found["headwater_exports"] == before["headwater_exports"] + 1
-    assert found["headwater_exports_oldest_seconds"] >= 7200
+    assert metrics["headwater_exports"] == before["headwater_exports"] + 1
+    assert metrics["headwater_exports_oldest_seconds"] >= 7200
 
 
 def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
@@ -124,9 +124,9 @@ def test_without_a_database_it_lives_but_is_not_ready(cut_off: Running) -> None:
 
 
 def test_and_still_tells_its_counters(cut_off: Running) -> None:
-    found = samples(cut_off)
-    assert "headwater_accepted_rows_total" in found
-    assert "headwater_inbox_rows" not in found
+    metrics = samples(cut_off)
+    assert "headwater_accepted_rows_total" in metrics
+    assert "headwater_inbox_rows" not in metrics
 
 
 @pytest.mark.parametrize(

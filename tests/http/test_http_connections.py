@@ -71,7 +71,7 @@ def get(path: bytes, *headers: bytes) -> bytes:
 
 
 def test_a_client_that_has_said_all_gets_its_answers(app: Application) -> None:
-    with listening(app) as one, closing(one.connect()) as client:
+    with listening(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/slow") + get(b"/") + get(b"/"))
         client.shutdown(socket.SHUT_WR)
         assert app.waiting.acquire(timeout=30)
@@ -82,76 +82,80 @@ def test_a_client_that_has_said_all_gets_its_answers(app: Application) -> None:
 
 
 def test_one_that_says_so_in_the_middle_of_a_request_does_not(app: Application) -> None:
-    with listening(app) as one, closing(one.connect()) as client:
+    with listening(app) as listener, closing(listener.connect()) as client:
         client.sendall(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf")
         client.shutdown(socket.SHUT_WR)
         read_all(client)  # returns because the server has closed
-        wait_until(lambda: not one.connections())
+        wait_until(lambda: not listener.connections())
 
 
 def test_a_client_that_goes_away_is_no_error(app: Application, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), listening(app) as one:
+    with caplog.at_level(logging.INFO), listening(app) as listener:
         for _ in range(5):
-            with closing(one.connect()) as client:
+            with closing(listener.connect()) as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                 client.sendall(get(b"/slow") + get(b"/slow") + get(b"/slow"))
                 assert app.waiting.acquire(timeout=30)
         app.gate.set()
-        wait_until(lambda: not one.connections() and not one.server.server_state.tasks)
+        wait_until(lambda: not listener.connections() and not listener.server.server_state.tasks)
     assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_one_that_does_not_read_is_closed_in_time(app: Application) -> None:
-    with listening(app) as one, closing(one.connect()) as client:
+    with listening(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/large"))
         client.recv(1, socket.MSG_PEEK)
-        wait_until(lambda: one.connections()[0].transport.get_write_buffer_size() > 0)
-        one.later(0)
-        one.later(WRITE_SECONDS - 1)
-        assert one.connections()
-        one.later(WRITE_SECONDS + 1)
-        wait_until(lambda: not one.connections())
+        wait_until(lambda: listener.connections()[0].transport.get_write_buffer_size() > 0)
+        listener.later(0)
+        listener.later(WRITE_SECONDS - 1)
+        assert listener.connections()
+        listener.later(WRITE_SECONDS + 1)
+        wait_until(lambda: not listener.connections())
 
 
 def test_one_that_reads_slowly_is_not(app: Application) -> None:
-    with listening(app) as one, closing(one.connect()) as client:
+    with listening(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/large", b"Connection: close"))
-        taken, later = 0, 0.0
+        received_size, later = 0, 0.0
         while later <= WRITE_SECONDS:
-            taken += len(client.recv(256 * 1024))
+            received_size += len(client.recv(256 * 1024))
             later += 1.0
-            one.later(later)
-        assert one.connections()
-        assert taken < LARGE // 2
+            listener.later(later)
+        assert listener.connections()
+        assert received_size < LARGE // 2
 
 
 def test_too_many_connections_are_refused_with_an_answer(app: Application) -> None:
-    with listening(app, max_connections=2) as one:
-        kept = [one.connect() for _ in range(2)]
-        for client in kept:
+    with listening(app, max_connections=2) as listener:
+        clients = [listener.connect() for _ in range(2)]
+        for client in clients:
             client.sendall(GET + b"\r\n")
             assert client.recv(65536).startswith(b"HTTP/1.1 200")
-        with closing(one.connect()) as client:
+        with closing(listener.connect()) as client:
             received = read_all(client)
             refused(received, 503)
             assert answer(received)[1]["retry-after"]
-        kept[0].sendall(GET + CLOSE)
-        assert statuses(read_all(kept[0])) == [200]
-        wait_until(lambda: len(one.connections()) == 1)
-        assert statuses(one.send(GET + CLOSE)) == [200]
-        for client in kept:
+        clients[0].sendall(GET + CLOSE)
+        assert statuses(read_all(clients[0])) == [200]
+        wait_until(lambda: len(listener.connections()) == 1)
+        assert statuses(listener.send(GET + CLOSE)) == [200]
+        for client in clients:
             client.close()
 
 
 @pytest.mark.parametrize("head_start", [b"", b"GET / HT"], ids=["nothing yet", "half a head"])
 def test_what_was_accepted_is_answered_before_it_stops(app: Application, head_start: bytes) -> None:
-    with listening(app) as one, closing(one.connect()) as fresh, closing(one.connect()) as idle:
+    with (
+        listening(app) as listener,
+        closing(listener.connect()) as fresh,
+        closing(listener.connect()) as idle,
+    ):
         idle.sendall(GET + b"\r\n")
         assert idle.recv(65536).startswith(b"HTTP/1.1 200")
         fresh.sendall(head_start)
-        wait_until(lambda: len(one.connections()) == 2)
-        one.server.should_exit = True
-        wait_until(lambda: one.server.server_state.ending)
+        wait_until(lambda: len(listener.connections()) == 2)
+        listener.server.should_exit = True
+        wait_until(lambda: listener.server.server_state.ending)
         fresh.sendall(get(b"/").removeprefix(head_start))
         idle.sendall(get(b"/"))
         for client in (fresh, idle):
@@ -160,11 +164,11 @@ def test_what_was_accepted_is_answered_before_it_stops(app: Application, head_st
 
 
 def test_an_answer_under_way_is_given_before_it_stops(app: Application) -> None:
-    with listening(app) as one, closing(one.connect()) as client:
+    with listening(app) as listener, closing(listener.connect()) as client:
         client.sendall(get(b"/slow"))
         assert app.waiting.acquire(timeout=30)
-        one.server.should_exit = True
-        wait_until(lambda: one.server.server_state.ending)
+        listener.server.should_exit = True
+        wait_until(lambda: listener.server.server_state.ending)
         app.gate.set()
         status, headers, _ = answer(read_all(client))
         assert (status, headers["connection"]) == (200, "close")

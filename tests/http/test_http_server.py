@@ -52,14 +52,14 @@ class Listening:
     def later(self, seconds: float) -> None:
         """Run the server's periodic check, as if `seconds` had passed."""
         loop = self.server.servers[0].get_loop()
-        done = threading.Event()
+        done_event = threading.Event()
 
         def look() -> None:
             self.server.close_overdue(loop.time() + seconds)
-            done.set()
+            done_event.set()
 
         loop.call_soon_threadsafe(look)
-        assert done.wait(PATIENCE_SECONDS)
+        assert done_event.wait(PATIENCE_SECONDS)
 
     def connections(self) -> list[http_connection.Protocol]:
         """Return the server's current connections."""
@@ -180,8 +180,8 @@ def test_a_large_body_is_413_however_it_is_sent(listening: Listening, key: bytes
     method = b"PUT" if path == b"/events/1" else b"POST"
     in_one = post(key, b"Content-Length: %d" % size, b"Connection: close", path=path)
     chunked = post(key, CHUNKED, b"Connection: close", path=path)
-    piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
-    for head, body in ((in_one, b" " * size), (chunked, piece * (size // 65536) + b"0\r\n\r\n")):
+    chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    for head, body in ((in_one, b" " * size), (chunked, chunk * (size // 65536) + b"0\r\n\r\n")):
         with closing(listening.connect()) as client:
             sender = threading.Thread(target=send_what_is_taken, args=(client, method, head, body))
             sender.start()
@@ -284,10 +284,10 @@ def test_the_whole_server_has_no_options(listening: Listening) -> None:
 @pytest.mark.parametrize("upgrade", [b"h2c", b"websocket", b"nonsense"])
 def test_an_upgrade_is_not_taken(listening: Listening, key: bytes, upgrade: bytes) -> None:
     offer = (b"Connection: Upgrade", b"Upgrade: " + upgrade)
-    whole = post(key, *offer, sized(EVENT), body=EVENT)
+    sized_request = post(key, *offer, sized(EVENT), body=EVENT)
     chunked = post(key, *offer, CHUNKED, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(EVENT), EVENT))
     bare = GET + b"\r\n".join(offer) + b"\r\n\r\n"
-    assert statuses(listening.send(whole + chunked + bare + GET + CLOSE)) == [202, 202, 200, 200]
+    assert statuses(listening.send(sized_request + chunked + bare + GET + CLOSE)) == [202, 202, 200, 200]
 
 
 def test_a_body_is_sent_on_request(listening: Listening, key: bytes) -> None:
@@ -342,5 +342,5 @@ def test_unknown_paths_are_404_in_json(listening: Listening, path: bytes) -> Non
 def test_a_fixed_path_is_never_taken_for_an_id(
     client: httpx.Client, method: str, path: str, allowed: str
 ) -> None:
-    told = client.request(method, path)
-    assert (told.status_code, told.headers["allow"]) == (405, allowed)
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)

@@ -23,8 +23,8 @@ INTEGERS = [
 def id_schema(api: Api, method: str, path: str) -> dict[str, Any]:
     document = api.anonymous("GET", "/public-api/v1/openapi.json", {}).json()
     [parameter] = [
-        each for each in document["paths"][f"/public-api/v1{path}"][method]["parameters"]
-        if each["in"] == "path"
+        entry for entry in document["paths"][f"/public-api/v1{path}"][method]["parameters"]
+        if entry["in"] == "path"
     ]  # fmt: skip
     return parameter["schema"]
 

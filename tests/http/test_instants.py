@@ -55,8 +55,8 @@ def test_eight_digits_are_unix_seconds() -> None:
 def test_every_door_takes_them(client: httpx.Client) -> None:
     event = {"event_name": "purchase", "email": "ada@example.com"}
     for text in ("20261001T100000+0200", "2026-10-01T10:00:00,5Z"):
-        given = {**event, "event_time": text, "profile_field_26": text}
-        assert client.post("/events/track", json=given).status_code == 202
+        body = {**event, "event_time": text, "profile_field_26": text}
+        assert client.post("/events/track", json=body).status_code == 202
         touch = {"email": "ada@example.com", "source": "email", "occurred_at": text}
         answer = client.post("/touchpoints/batch", json={"touchpoints": [touch]})
         assert answer.status_code == 202

@@ -35,7 +35,7 @@ SEVERAL = [
     name for name, row in MATRIX.items() if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
 ]
 METHODS = {operation.id: operation.method for operation in OPERATIONS}
-PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
+PLACES = [(name, reference) for name, row in MATRIX.items() for reference in row.names]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Side:
     def own(self, operation: Target, row: Row) -> dict[str, Any]:
         """Return one of this Space's things for each position that requires one."""
         needed = row.names.keys() & operation.required
-        return {place: self.things[row.names[place][0]][0] for place in needed}
+        return {reference: self.things[row.names[reference][0]][0] for reference in needed}
 
     def send(
         self, operation: Target, row: Row, values: dict[str, Any], **more: dict[str, Any]
@@ -71,8 +71,8 @@ class Side:
         """Send a request with these values at their positions, plus `more`."""
         path, params = operation.path, {**more.get("params", row.views[0])}
         body = None if row.body is None else {**more.get("body", {}), **row.body}
-        for place, value in values.items():
-            where, _, name = place.partition(".")
+        for reference, value in values.items():
+            where, _, name = reference.partition(".")
             if where == "path":
                 path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
             elif where == "query":
@@ -80,8 +80,8 @@ class Side:
             else:
                 assert body is not None
                 body[name] = value
-        sent: dict[str, Any] = {"json": body} if row.file is None else {"content": row.file}
-        return self.client.request(operation.method, path, params=params, **sent)
+        content: dict[str, Any] = {"json": body} if row.file is None else {"content": row.file}
+        return self.client.request(operation.method, path, params=params, **content)
 
     def stored(self) -> dict[str, list[str]]:
         """Return everything stored for this Space."""
@@ -117,13 +117,15 @@ def only_reads(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="module")
 def targets() -> dict[str, Target]:
     document = describe_api()
-    found: dict[str, Target] = {}
-    for each in OPERATIONS:
-        told = document["paths"][PREFIX + each.path][each.method.lower()]
-        places = dict(described(told, document))
-        required = frozenset(place for place, is_required in places.items() if is_required)
-        found[each.id] = Target(each.method, each.path, each.status, frozenset(places), required)
-    return found
+    operation_targets: dict[str, Target] = {}
+    for operation in OPERATIONS:
+        description = document["paths"][PREFIX + operation.path][operation.method.lower()]
+        places = dict(described(description, document))
+        required = frozenset(reference for reference, is_required in places.items() if is_required)
+        operation_targets[operation.id] = Target(
+            operation.method, operation.path, operation.status, frozenset(places), required
+        )
+    return operation_targets
 
 
 def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, bool]]:
@@ -147,9 +149,9 @@ def test_every_operation_has_its_row(targets: dict[str, Target]) -> None:
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_every_place_that_names_something_is_tried(targets: dict[str, Target], name: str) -> None:
-    harmless = {f"{where}.{each}" for where, names in NAMES_NOTHING.items() for each in names}
+    harmless = {f"{where}.{field_name}" for where, names in NAMES_NOTHING.items() for field_name in names}
     if name == "create_event":  # matched when it is processed, which is tested below
-        harmless |= {f"body.{each}" for each in TrackPayload.__struct_fields__}
+        harmless |= {f"body.{field_name}" for field_name in TrackPayload.__struct_fields__}
     assert targets[name].places - harmless == set(MATRIX[name].names)
 
 
@@ -167,8 +169,8 @@ def test_what_belongs_to_another_space_is_like_an_unknown_one(
         assert_same(mine.send(operation, row, {**mine.own(operation, row), place: value}), unknown)
         assert other.stored() == before
         inside = other.send(operation, row, {**other.own(operation, row), place: value})
-        known = (inside.status_code, inside.content) != (unknown.status_code, unknown.content)
-        assert known or other.stored() != before, "means nothing in its own Space either"
+        is_known = (inside.status_code, inside.content) != (unknown.status_code, unknown.content)
+        assert is_known or other.stored() != before, "means nothing in its own Space either"
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -177,7 +179,7 @@ def test_things_of_another_space_that_fit_together(
 ) -> None:
     operation, row = targets[name], MATRIX[name]
     foreign, before = other.own(operation, row), other.stored()
-    unknown = {place: UNKNOWN[row.names[place][0]] for place in foreign}
+    unknown = {reference: UNKNOWN[row.names[reference][0]] for reference in foreign}
     assert_same(mine.send(operation, row, foreign), mine.send(operation, row, unknown))
     assert other.stored() == before
     assert other.send(operation, row, foreign).status_code == operation.status
@@ -185,9 +187,9 @@ def test_things_of_another_space_that_fit_together(
 
 def cursor_of(side: Side, operation: Target, row: Row) -> str:
     """Return the cursor of the second page of a Space's list."""
-    own = side.own(operation, row)
-    listed = side.send(operation, row, own, params={**row.views[0], "per_page": 1})
-    return listed.json()["next_cursor"]
+    values = side.own(operation, row)
+    page = side.send(operation, row, values, params={**row.views[0], "per_page": 1})
+    return page.json()["next_cursor"]
 
 
 def without_snapshot(content: bytes) -> bytes:
@@ -214,11 +216,11 @@ def test_reading_is_the_same_with_and_without_the_other_space(
             for row in [MATRIX[name]]
             for number, view in enumerate(row.views)
         }
-        assert {each.status_code for each in answers.values()} == {200}
-        return {asked: without_snapshot(each.content) for asked, each in answers.items()}
+        assert {answer.status_code for answer in answers.values()} == {200}
+        return {request: without_snapshot(answer.content) for request, answer in answers.items()}
 
     alone = read()
-    assert [asked for asked, content in alone.items() if b'"data":[]' in content] == []
+    assert [request for request, content in alone.items() if b'"data":[]' in content] == []
     make_side(twin_of=mine)
     assert read() == alone
 
@@ -261,8 +263,8 @@ def test_a_request_reaches_only_its_own_space(
     assert other.stored() == theirs
     stored = mine.stored()
     assert (stored == ours) == (operation.method == "GET" or name in CHANGES_NOTHING)
-    added = set(stored["audit_entries"]) - set(ours["audit_entries"])
-    recorded = [json.loads(row)["action"] for row in added]
+    new_entries = set(stored["audit_entries"]) - set(ours["audit_entries"])
+    recorded = [json.loads(row)["action"] for row in new_entries]
     expects_none = operation.method == "GET" or name in NOT_RECORDED | ALREADY_SO
     assert recorded == ([] if expects_none else [name])
 
@@ -277,7 +279,7 @@ def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: st
     )
     theirs, tag = other.stored(), f"{other.stage.space_id}"
     pipeline = Pipeline(mine.stage.connection, mine.stage.space_id)
-    people, companies = (pipeline.values(each, "id") for each in ("contacts", "companies"))
+    people, companies = (pipeline.values(table, "id") for table in ("contacts", "companies"))
     pipeline.run(
         event(email=other.things["email"][0], tracking_id=f"crm-{tag}", trk_token=f"tok-{tag}",
               fingerprint=f"fp-{tag}", ip="192.0.2.1", order_id=f"{tag}-0",
@@ -289,7 +291,7 @@ def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: st
     assert other.stored() == theirs
     contact_id, _, sharing_id = mine.things["contact"]
     assert (sharing_id, contact_id) in pipeline.rows("contacts", "id", "merged_into")
-    known = {each: pipeline.values(each, "id") for each in ("contacts", "companies")}
-    assert [len(ids) for ids in known.values()] == [len(people) + 1, len(companies) + 1]
+    ids_by_table = {table: pipeline.values(table, "id") for table in ("contacts", "companies")}
+    assert [len(ids) for ids in ids_by_table.values()] == [len(people) + 1, len(companies) + 1]
     for table in ("contacts", "events", "touchpoints"):
-        assert set(pipeline.values(table, "company_id")) <= {None, *known["companies"]}
+        assert set(pipeline.values(table, "company_id")) <= {None, *ids_by_table["companies"]}

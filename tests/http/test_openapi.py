@@ -87,11 +87,11 @@ def test_every_route_is_in_it_and_nothing_else(document: dict[str, Any]) -> None
 
 
 def test_every_status_is_in_it(document: dict[str, Any]) -> None:
-    told = {
+    described_statuses = {
         operation["operationId"]: {int(status) for status in operation["responses"]}
         for _, _, operation in operations(document)
     }
-    assert told == {operation.id: statuses(operation) for operation in OPERATIONS}
+    assert described_statuses == {operation.id: statuses(operation) for operation in OPERATIONS}
 
 
 def statuses(operation: Operation) -> set[int]:
@@ -114,9 +114,9 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     assert references
     for kind, name in references:
         assert name in document["components"][kind]
-    kept = {(kind, name) for kind in ("responses", "schemas")
+    components = {(kind, name) for kind in ("responses", "schemas")
             for name in document["components"][kind]}  # fmt: skip
-    assert kept == references
+    assert components == references
 
 
 def test_nothing_of_the_framework_s_own_errors_leaks_in(document: dict[str, Any]) -> None:
@@ -135,22 +135,22 @@ def test_errors_and_limits_are_described(document: dict[str, Any]) -> None:
     assert set(responses["Unavailable"]["headers"]) == {"Retry-After"}
     assert set(responses["Unauthorized"]["headers"]) == {"WWW-Authenticate"}
     for _, _, operation in operations(document):
-        good = [each for status, each in operation["responses"].items() if int(status) < 400]
-        assert all(set(each["headers"]) >= LIMIT_HEADERS for each in good)
+        good = [response for status, response in operation["responses"].items() if int(status) < 400]
+        assert all(set(response["headers"]) >= LIMIT_HEADERS for response in good)
     assert RATE_LIMITS  # every operation must have a rate limit bucket, or it couldn't be called
 
 
 def test_a_conflict_is_the_operation_s_own(document: dict[str, Any]) -> None:
     """The members next to `message` differ, so no operation may use a shared response."""
     assert "409" not in {str(status) for status in PROBLEMS}
-    told = {
+    conflicts = {
         operation["operationId"]: operation["responses"]["409"]
         for _, _, operation in operations(document)
         if "409" in operation["responses"]
     }
-    for response in told.values():
+    for response in conflicts.values():
         assert set(response["headers"]) == LIMIT_HEADERS
-    schemas = {name: schema_of(response, document) for name, response in told.items()}
+    schemas = {name: schema_of(response, document) for name, response in conflicts.items()}
     assert {name: schema["required"] for name, schema in schemas.items()} == CONFLICTS
     assert all(list(schema["properties"]) == schema["required"] for schema in schemas.values())
 

@@ -90,9 +90,9 @@ def add_row(stage: Stage) -> None:
 
 def put_money(stage: Stage, number: int) -> None:
     """Store the spend of an ad, and an exchange rate."""
-    place = dict.fromkeys(("account_id", "campaign_id", "adset_id", "country"), "")
+    empty_ids = dict.fromkeys(("account_id", "campaign_id", "adset_id", "country"), "")
     stage._insert("spend", {
-        **place, "date": DAY, "key": hashlib.md5(f"{number}".encode()).digest(),
+        **empty_ids, "date": DAY, "key": hashlib.md5(f"{number}".encode()).digest(),
         "platform": "meta", "ad_id": f"{number}", "currency": "EUR", "amount": 5,
         "as_of": NOON, "place": 0,
     }, "number")  # fmt: skip
@@ -104,10 +104,10 @@ def put_money(stage: Stage, number: int) -> None:
 
 def destination_of(stage: Stage) -> int:
     """Return the Space's only destination, made if necessary."""
-    found = stage.connection.execute(
+    row = stage.connection.execute(
         "SELECT id FROM destinations WHERE space_id = %s", (stage.space_id,)
     ).fetchone()
-    return stage.destination() if found is None else found[0]
+    return stage.destination() if row is None else row[0]
 
 
 def test_every_list_is_known() -> None:

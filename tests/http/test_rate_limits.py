@@ -62,12 +62,12 @@ def test_spaces_and_buckets_have_their_own(
     two_servers: list[Running], connection: psycopg.Connection, make_space: Callable[..., int],
     make_key: Callable[..., str],
 ) -> None:  # fmt: skip
-    one, other = make_space(), make_space()
-    set_limit(connection, one, "track", 0)
-    with client_for(two_servers[0], make_key(one)) as client:
+    limited_space, other_space = make_space(), make_space()
+    set_limit(connection, limited_space, "track", 0)
+    with client_for(two_servers[0], make_key(limited_space)) as client:
         assert client.post("/events/track", json=EVENT).status_code == 429
         assert client.get("/receipts/1").status_code == 404
-    with client_for(two_servers[0], make_key(other)) as client:
+    with client_for(two_servers[0], make_key(other_space)) as client:
         assert client.post("/events/track", json=EVENT).status_code == 202
 
 

@@ -124,37 +124,37 @@ def test_every_error_has_a_real_example(
         jsonschema_rs.validate(resolved, content["example"])
         assert escape(content["example"]["message"]) in page.text
     key = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write', 'events:read'])}"}
-    other = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write'])}"}
+    narrow_headers = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write'])}"}
     with httpx.Client(base_url=f"{server.base_url}{API}") as client:
-        sent = {
+        answers = {
             401: client.get("/events/1"),
-            403: client.get("/events/1", headers=other),
+            403: client.get("/events/1", headers=narrow_headers),
             404: client.get("/events/1", headers=key),
             413: client.post("/events/track", headers=key, content=b" " * 300_000),
             415: client.post("/events/track", headers={**key, "Content-Encoding": "gzip"}),
             422: client.post("/events/track", headers=key, json={"email": "a@example.com", "amount": "x"}),
         }
-    for status, answer in sent.items():
+    for status, answer in answers.items():
         assert (answer.status_code, answer.json()) == (status, ERRORS[status])
 
 
 def test_every_operation_has_a_real_example(document: dict[str, Any]) -> None:
-    known = operations(document)
-    assert set(EXAMPLES) == set(known)
+    documented_operations = operations(document)
+    assert set(EXAMPLES) == set(documented_operations)
     for name, example in EXAMPLES.items():
-        operation = known[name]
+        operation = documented_operations[name]
         (body, *_) = [*operation.get("requestBody", {}).get("content", {}).values(), {}]
         assert body.get("example") == example.body
         for parameter in operation.get("parameters", []):
             if parameter.get("required"):
                 assert "example" in parameter, (name, parameter["name"])
-        (good,) = [each for status, each in operation["responses"].items() if status < "3"]
+        (good,) = [response for status, response in operation["responses"].items() if status < "3"]
         content = good["content"]["application/json"]
         assert content["example"] == example.response is not None
-        for part, shown in ((body, example.body), (content, example.response)):
-            if part:
-                resolved = {**part["schema"], "components": document["components"]}
-                jsonschema_rs.validate(resolved, shown)
+        for media, example_value in ((body, example.body), (content, example.response)):
+            if media:
+                resolved = {**media["schema"], "components": document["components"]}
+                jsonschema_rs.validate(resolved, example_value)
         assert ("409" in operation["responses"]) is (example.conflict is not None)
         if example.conflict is not None:
             content = operation["responses"]["409"]["content"]["application/json"]
@@ -170,12 +170,12 @@ def test_conflicts_are_answered_as_in_their_examples(
     with httpx.Client(base_url=f"{server.base_url}{API}", headers=headers) as client:
         contact = {"emails": ["two@example.com"]}
         ids = [client.post("/contacts", json=contact).json()["id"] for _ in range(2)]
-        sent = {
+        answers = {
             "get_contact_by_email": client.get("/contacts/by-email/two@example.com"),
             "find_contact_by_email": client.get("/contacts/by-email?email=two@example.com"),
             "delete_contact_pii_by_email": client.delete("/contacts/pii?email=two@example.com"),
         }
-        for name, answer in sent.items():
+        for name, answer in answers.items():
             assert answer.status_code == 409
             assert answer.json() == {**EXAMPLES[name].conflict, "contact_ids": ids}
 
@@ -212,8 +212,8 @@ def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
     """Send the commands of the introduction as written, in a Space without events."""
     where = ("--data-dir", str(data_dir))
     space = json.loads(run_command("space", "create", "--name", "New", *where, "--json").stdout)
-    made = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
-    key = json.loads(made.stdout)["key"]
+    result = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
+    key = json.loads(result.stdout)["key"]
     commands = [unescape(text) for text in COMMAND.findall(client.get("/docs").text)]
     for command, call in zip(commands, FIRST_CALLS, strict=True):
         request = as_request(command.replace(KEY, key))
@@ -234,9 +234,9 @@ def as_request(command: str) -> httpx.Request:
     parser.add_argument("url")
     program, *words = shlex.split(command.replace("\\\n", " "))
     assert program == "curl"
-    told = parser.parse_args(words)
-    headers = dict(header.split(": ", 1) for header in told.H)
-    return httpx.Request(told.X, told.url, headers=headers, content=told.d)
+    arguments = parser.parse_args(words)
+    headers = dict(header.split(": ", 1) for header in arguments.H)
+    return httpx.Request(arguments.X, arguments.url, headers=headers, content=arguments.d)
 
 
 def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> None:
@@ -253,7 +253,7 @@ def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> 
 
 def test_the_policy_is_strict(page: httpx.Response) -> None:
     parts = page.headers["content-security-policy"].split("; ")
-    policy = {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
+    policy = {name: sources for name, _, sources in (directive.partition(" ") for directive in parts)}
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"

@@ -37,13 +37,13 @@ def shown(instant: datetime, zone: ZoneInfo) -> datetime:
 
 def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
     """Return every offset in force within a day and a half of `local`, in time order."""
-    found: list[timedelta] = []
+    offsets: list[timedelta] = []
     for minutes in range(-36 * 60, 36 * 60 + 1, 15):
         offset = (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
         assert offset is not None
-        if not found or found[-1] != offset:
-            found.append(offset)
-    return found
+        if not offsets or offsets[-1] != offset:
+            offsets.append(offset)
+    return offsets
 
 
 def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
@@ -63,18 +63,18 @@ def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
     """Return local times on both sides of every change of offset in a year, to the quarter of an hour."""
-    found: list[datetime] = []
-    at, end = utc(year, 1, 1), utc(year + 1, 1, 1)
-    while at < end:
-        following = at + timedelta(days=1)
-        before, after = at.astimezone(zone).utcoffset(), following.astimezone(zone).utcoffset()
+    moments: list[datetime] = []
+    moment, end = utc(year, 1, 1), utc(year + 1, 1, 1)
+    while moment < end:
+        following = moment + timedelta(days=1)
+        before, after = moment.astimezone(zone).utcoffset(), following.astimezone(zone).utcoffset()
         if before != after:
-            quarters = (at + timedelta(minutes=15 * n) for n in range(97))
+            quarters = (moment + timedelta(minutes=15 * n) for n in range(97))
             change = next(q for q in quarters if q.astimezone(zone).utcoffset() == after)
             edge = shown(change - timedelta(seconds=1), zone) + timedelta(seconds=1)
-            found += [edge + timedelta(minutes=minutes) for minutes in range(-75, 76, 15)]
-        at = following
-    return found
+            moments += [edge + timedelta(minutes=minutes) for minutes in range(-75, 76, 15)]
+        moment = following
+    return moments
 
 
 def offsets(local: datetime, zone: ZoneInfo) -> list[timedelta | None]:
@@ -85,14 +85,14 @@ def offsets(local: datetime, zone: ZoneInfo) -> list[timedelta | None]:
 @pytest.mark.parametrize("year", [2011, 2026])
 def test_gaps_and_folds_of_every_zone(year: int) -> None:
     """Zones with the same clock changes are tested once."""
-    seen: set[object] = set()
+    seen_changes: set[object] = set()
     for name in ZONES:
         zone = ZoneInfo(name)
         moments = transitions(zone, year)
         changes = tuple((local, *offsets(local, zone)) for local in moments)
-        if changes in seen:
+        if changes in seen_changes:
             continue
-        seen.add(changes)
+        seen_changes.add(changes)
         for local in moments:
             expected = oracle(local, zone)
             assert (first_instant(local, zone), last_instant(local, zone)) == expected, (name, local)
@@ -136,22 +136,22 @@ def test_days_tile_time(name: str, day: date) -> None:
     ],
 )
 def test_days_of_unusual_length(zone: str, day: date, length: timedelta) -> None:
-    found = whole_days(day, day, ZoneInfo(zone))
-    assert found.end - found.start == length
+    time_range = whole_days(day, day, ZoneInfo(zone))
+    assert time_range.end - time_range.start == length
 
 
 def test_a_range_never_loses_a_repeated_hour() -> None:
     local = datetime(2025, 11, 2, 1, 30)  # noqa: DTZ001
-    found = between(local, local, ZoneInfo("America/New_York"))
-    assert (found.start, found.end) == (utc(2025, 11, 2, 5, 30), utc(2025, 11, 2, 6, 30, 1))
+    time_range = between(local, local, ZoneInfo("America/New_York"))
+    assert (time_range.start, time_range.end) == (utc(2025, 11, 2, 5, 30), utc(2025, 11, 2, 6, 30, 1))
 
 
 def test_the_ends_of_the_calendar_fit() -> None:
     first, last = parse_moment("0001-01-01 00:00:00"), parse_moment("9999-12-31 23:59:59")
     for name in ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"):
         zone = ZoneInfo(name)
-        found = between(first, last, zone)
-        assert found.start < found.end
+        time_range = between(first, last, zone)
+        assert time_range.start < time_range.end
         assert whole_days(first.date(), last.date(), zone).end <= utc(9999, 12, 31, 23, 59, 59, 999999)
 
 

@@ -36,6 +36,6 @@ def directory_with(contacts: int) -> tuple[Directory, Contact]:
 )
 def test_it_works(contacts: int, is_found: bool) -> None:
     directory, recent = directory_with(contacts)
-    found = identify(directory, ItemIdentity(1, NOW, NOW, fingerprint=SHARED))[0]
-    assert (found is recent) is is_found
-    assert found.is_new is not is_found
+    contact = identify(directory, ItemIdentity(1, NOW, NOW, fingerprint=SHARED))[0]
+    assert (contact is recent) is is_found
+    assert contact.is_new is not is_found

@@ -28,12 +28,12 @@ def test_it_works(stage: Stage) -> None:
 
 
 def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_survives(stage: Stage) -> None:
-    old, young, both = stage.run(
+    old, young, merging_event = stage.run(
         event(tracking_id="u1"), event(email="a@b.org"), event(tracking_id="u1", email="a@b.org")
     )
     survivor = stage.contact_of(old)
-    assert {stage.contact_of(each) for each in (young, both)} == {survivor}
-    assert stage.rows("merges", "survivor_id", "cause", "receipt_id") == [(survivor, "email", both)]
+    assert {stage.contact_of(receipt) for receipt in (young, merging_event)} == {survivor}
+    assert stage.rows("merges", "survivor_id", "cause", "receipt_id") == [(survivor, "email", merging_event)]
     merged = [row for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
     assert [row[1] for row in merged] == [survivor]
     assert survivor < merged[0][0]
@@ -52,15 +52,15 @@ def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_
 
 
 def test_a_token_joins_an_anonymous_contact_to_a_known_one(stage: Stage) -> None:
-    anonymous, known, joined = stage.run(
+    anonymous_event, known_event, joining_event = stage.run(
         event(trk_token="t1"), event(email="a@b.org"), event(email="a@b.org", trk_token="t1")
     )
-    assert len({stage.contact_of(each) for each in (anonymous, known, joined)}) == 1
+    assert len({stage.contact_of(receipt) for receipt in (anonymous_event, known_event, joining_event)}) == 1
     assert stage.values("merges", "cause") == ["trk_token"]
 
 
 def test_a_token_follows_the_latest_person_of_a_shared_device(stage: Stage) -> None:
-    ann, bob, then, ann_again, now = stage.run(
+    ann, bob, token_after_bob, ann_again, now = stage.run(
         event(email="ann@b.org", trk_token="t1"),
         event(email="bob@b.org", trk_token="t1"),
         event(trk_token="t1"),
@@ -69,7 +69,7 @@ def test_a_token_follows_the_latest_person_of_a_shared_device(stage: Stage) -> N
     )
     contact = stage.contact_of
     assert contact(ann) != contact(bob)
-    assert contact(then) == contact(bob)
+    assert contact(token_after_bob) == contact(bob)
     assert contact(ann_again) == contact(now) == contact(ann)
     assert stage.rows("merges", "id") == []
 
@@ -87,13 +87,13 @@ def test_a_known_tokens_contact_takes_an_identifier_of_another_kind(stage: Stage
 
 
 def test_a_known_tokens_contact_refuses_a_second_tracking_id(stage: Stage) -> None:
-    one, two, later = stage.run(
+    first, second, later = stage.run(
         event(trk_token="t1", tracking_id="u1"),
         event(trk_token="t1", tracking_id="u2"),
         event(trk_token="t1"),
     )
-    assert stage.contact_of(one) != stage.contact_of(two)
-    assert stage.contact_of(later) == stage.contact_of(two)
+    assert stage.contact_of(first) != stage.contact_of(second)
+    assert stage.contact_of(later) == stage.contact_of(second)
 
 
 def test_fingerprint_and_ip_find_the_only_contact_within_seven_days(stage: Stage) -> None:
@@ -104,17 +104,17 @@ def test_fingerprint_and_ip_find_the_only_contact_within_seven_days(stage: Stage
 
 def test_fingerprint_of_several_contacts_finds_none(stage: Stage) -> None:
     receipts = stage.run(seen(email="a@b.org"), seen(email="b@b.org"), seen())
-    assert len({stage.contact_of(each) for each in receipts}) == 3
+    assert len({stage.contact_of(receipt) for receipt in receipts}) == 3
 
 
 def test_fingerprint_from_another_ip_is_another(stage: Stage) -> None:
-    one, two = stage.run(seen(), seen(ip="10.0.0.2"))
-    assert stage.contact_of(one) != stage.contact_of(two)
+    first, second = stage.run(seen(), seen(ip="10.0.0.2"))
+    assert stage.contact_of(first) != stage.contact_of(second)
 
 
 def test_a_fingerprint_does_not_decide_beside_a_strong_identifier(stage: Stage) -> None:
     receipts = stage.run(seen(), seen(email="ann@b.org"), seen(email="bob@b.org"))
-    assert len({stage.contact_of(each) for each in receipts}) == 3
+    assert len({stage.contact_of(receipt) for receipt in receipts}) == 3
 
 
 def test_a_new_token_takes_on_the_past_of_a_browser_without_one(stage: Stage) -> None:
@@ -137,11 +137,11 @@ def test_a_known_person_is_nobodys_lookalike_for_a_new_token(stage: Stage) -> No
 
 
 def test_fingerprint_never_overrides_a_token_but_is_linked_to_its_contact(stage: Stage) -> None:
-    one, two = stage.run(seen(), event(trk_token="t1"))
-    both = stage.run(seen(trk_token="t1"))[0]
-    assert stage.contact_of(both) == stage.contact_of(two) != stage.contact_of(one)
+    first, second = stage.run(seen(), event(trk_token="t1"))
+    linking_event = stage.run(seen(trk_token="t1"))[0]
+    assert stage.contact_of(linking_event) == stage.contact_of(second) != stage.contact_of(first)
     links = stage.rows("contact_identifiers", "kind", "contact_id")
-    assert ("fingerprint", stage.contact_of(two)) in links
+    assert ("fingerprint", stage.contact_of(second)) in links
 
 
 def test_a_new_token_is_linked_to_the_lookalike(stage: Stage) -> None:
@@ -153,25 +153,25 @@ def test_a_new_token_is_linked_to_the_lookalike(stage: Stage) -> None:
     "junk", ["null", "'Undefined'", '"NaN"', "[object Object]", "0000-0000", "GUEST", "0"]
 )
 def test_junk_identifies_nobody_and_leaves_a_warning(stage: Stage, junk: str) -> None:
-    one, two = stage.run(event(tracking_id=junk), event(tracking_id=junk))
-    assert stage.contact_of(one) != stage.contact_of(two)
+    first, second = stage.run(event(tracking_id=junk), event(tracking_id=junk))
+    assert stage.contact_of(first) != stage.contact_of(second)
     assert stage.values("events", "warnings") == [["tracking_id ignored: not an identifier"]] * 2
     assert stage.rows("contact_identifiers", "value") == []
 
 
 def test_junk_addresses_do_not_join_those_who_type_them(stage: Stage) -> None:
-    one, two = stage.run(
+    first, second = stage.run(
         event(email="noreply@acme.com", trk_token="t1"), event(email="noreply@acme.com", trk_token="t2")
     )
-    assert stage.contact_of(one) != stage.contact_of(two)
+    assert stage.contact_of(first) != stage.contact_of(second)
     assert stage.values("contacts", "email") == [None, None]
     assert stage.rows("companies", "id") == []
 
 
 def test_a_space_adds_its_own_junk(connection: psycopg.Connection) -> None:
     stage = new_stage(connection, ignored_identifiers=["Shop-Default"])
-    one, two = stage.run(event(tracking_id="shop-default"), event(tracking_id="shop-default"))
-    assert stage.contact_of(one) != stage.contact_of(two)
+    first, second = stage.run(event(tracking_id="shop-default"), event(tracking_id="shop-default"))
+    assert stage.contact_of(first) != stage.contact_of(second)
 
 
 def test_merging_keeps_everything_and_fills_what_is_empty(stage: Stage) -> None:
@@ -202,9 +202,9 @@ def test_merges_of_merges_stay_one_hop(stage: Stage) -> None:
 
 
 def test_nothing_crosses_spaces(connection: psycopg.Connection, stage: Stage) -> None:
-    other = new_stage(connection)
+    other_stage = new_stage(connection)
     shared = {"email": "a@b.org", "tracking_id": "u1", "trk_token": "t1"}
     stage.run(event(**shared, order_id="1", idempotency_key="k"))
-    other.run(event(**shared, order_id="1", idempotency_key="k"))
-    assert stage.dump() == other.dump()
-    assert not set(stage.values("contacts", "id")) & set(other.values("contacts", "id"))
+    other_stage.run(event(**shared, order_id="1", idempotency_key="k"))
+    assert stage.dump() == other_stage.dump()
+    assert not set(stage.values("contacts", "id")) & set(other_stage.values("contacts", "id"))

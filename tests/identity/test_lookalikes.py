@@ -54,8 +54,8 @@ def test_it_works() -> None:
         items += [shown(who, 9, 9, email=f"{who}@b.org") for who in ("anna", "ben")]
         random.Random(seed).shuffle(items)
         directory = Directory(0, 0)
-        found = [(item.trk_token, identify(directory, item, Joins())[0]) for item in items]
-        homes = {token: {contact.final() for one, contact in found if one == token}
+        pairs = [(item.trk_token, identify(directory, item, Joins())[0]) for item in items]
+        homes = {token: {contact.final() for owner, contact in pairs if owner == token}
                  for token in ("anna", "ben")}  # fmt: skip
         assert [len(home) for home in homes.values()] == [1, 1], seed
         assert not homes["anna"] & homes["ben"], seed
@@ -78,7 +78,7 @@ def items_of(who: str, pair: int) -> list[Item | Sent]:
 
 def put_all(stage: Stage, items: list[Item | Sent]) -> None:
     """Insert all rows in one statement, because there are thousands."""
-    sent = [each if isinstance(each, Sent) else Sent(each, None) for each in items]
+    entries = [item if isinstance(item, Sent) else Sent(item, None) for item in items]
     stage.connection.execute(
         "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
         " SELECT %s, kind, sender, now(), payload"
@@ -86,9 +86,9 @@ def put_all(stage: Stage, items: list[Item | Sent]) -> None:
         " AS given (kind, sender, payload, position) ORDER BY position",
         (
             stage.space_id,
-            [KINDS[type(each.item)] for each in sent],
-            [each.sender or usual_sender(KINDS[type(each.item)]) for each in sent],
-            [msgspec.json.encode(each.item).decode() for each in sent],
+            [KINDS[type(entry.item)] for entry in entries],
+            [entry.sender or usual_sender(KINDS[type(entry.item)]) for entry in entries],
+            [msgspec.json.encode(entry.item).decode() for entry in entries],
         ),
     )
 
@@ -99,9 +99,9 @@ def test_credit_is_right_in_a_thousand_orders(
     queue, randomly = Stage(connection, stage.space_id), random.Random(7)
     items: list[Item | Sent] = []
     for pair in range(ORDERS):
-        both = [*items_of("anna", pair), *items_of("ben", pair)]
-        randomly.shuffle(both)
-        items += both
+        pair_items = [*items_of("anna", pair), *items_of("ben", pair)]
+        randomly.shuffle(pair_items)
+        items += pair_items
     put_all(queue, items)
     queue.process()
     homes = dict(queue.rows("events", "order_id", "contact_id"))

@@ -30,21 +30,21 @@ SPELLINGS = [
 @pytest.mark.parametrize("limit", [1, 10])
 def test_it_works(stage: Stage, limit: int) -> None:
     """An order by telephone belongs to the customer with that number, in any spelling."""
-    known, *_ = stage.put(
+    known_receipt, *_ = stage.put(
         event(email="ada@acme.com", phone="+49 170 1234567"),
         event(email="bob@acme.com", phone="+49 171 1234567"),
     )
     bought = stage.put(*(order(text) for text in SPELLINGS))
     stage.process(limit)
-    assert {stage.contact_of(receipt) for receipt in bought} == {stage.contact_of(known)}
+    assert {stage.contact_of(receipt) for receipt in bought} == {stage.contact_of(known_receipt)}
     assert len(stage.values("contacts", "id")) == 2
 
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_a_number_nobody_has_is_a_contact_of_its_own(stage: Stage, limit: int) -> None:
-    first, second, other = stage.put(order("0170 1234567"), order("+491701234567"), order("0170 1234568"))
+    first, second, third = stage.put(order("0170 1234567"), order("+491701234567"), order("0170 1234568"))
     stage.process(limit)
-    assert stage.contact_of(first) == stage.contact_of(second) != stage.contact_of(other)
+    assert stage.contact_of(first) == stage.contact_of(second) != stage.contact_of(third)
 
 
 @pytest.mark.parametrize("limit", [1, 10])

@@ -20,10 +20,10 @@ VISIT = {"email": "ada@gmail.com", "occurred_at": "2026-05-01T00:00:00Z", "sourc
 
 
 def waiting(stage: Stage) -> list[tuple[str, str]]:
-    found = stage.connection.execute(
+    cursor = stage.connection.execute(
         "SELECT kind, sender FROM inbox WHERE space_id = %s ORDER BY id", (stage.space_id,)
     )
-    return found.fetchall()
+    return cursor.fetchall()
 
 
 def test_it_works(api: Api, stage: Stage, site: Site) -> None:
@@ -61,10 +61,10 @@ def test_imports(importer: Importer, stage: Stage) -> None:
 
 def test_assistants(server: Running, connection: psycopg.Connection, stage: Stage) -> None:
     with connect(server, connection, stage.space_id) as assistant:
-        told = assistant.call("track_event", **PURCHASE)
+        receipt = assistant.call("track_event", **PURCHASE)
         assert waiting(stage) == [("event", "assistant")]
         Queue(connection, stage.space_id).process()
-        explained = assistant.call("explain_attribution", event_id=int(told["receipt_id"]))
+        explained = assistant.call("explain_attribution", event_id=int(receipt["receipt_id"]))
     assert explained["event"]["sender"] == "assistant"
     assert [touch["sender"] for touch in explained["path"]] == ["assistant"]
 

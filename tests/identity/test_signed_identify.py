@@ -55,9 +55,9 @@ def terminal(
 @pytest.fixture
 def made(terminal: Terminal, stage: Stage, server: Running) -> tuple[Site, str]:
     """A site made by the command, and its signing secret."""
-    told = terminal("create", "--name", "Shop", "--origin", ORIGIN)
-    site = Site(stage.connection, server.base_url, stage.space_id, told["id"], told["site_key"])
-    return site, told["signing_secret"]
+    answer = terminal("create", "--name", "Shop", "--origin", ORIGIN)
+    site = Site(stage.connection, server.base_url, stage.space_id, answer["id"], answer["site_key"])
+    return site, answer["signing_secret"]
 
 
 def signed(secret: str, at: float | None = None, **who: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def refusal(site: Site, item: dict[str, Any]) -> dict[str, list[str]]:
 
 def test_it_works(made: tuple[Site, str]) -> None:
     site, secret = made
-    both = {"email": "Ada@Example.com ", "tracking_id": TRACKING_ID}
+    identifiers = {"email": "Ada@Example.com ", "tracking_id": TRACKING_ID}
     site.report(identify(email=EMAIL), identify(tracking_id=TRACKING_ID), token="a")
     process_space(site.connection, site.space_id)
     assert _living(site) == 1  # sent by one browser, one after another
@@ -89,7 +89,7 @@ def test_it_works(made: tuple[Site, str]) -> None:
     site.report(identify(email="bob@example.com", tracking_id=TRACKING_ID), token="c")
     process_space(site.connection, site.space_id)
     assert _living(site) == 2
-    ours = {**both, "email": "bob@example.com"}
+    ours = {**identifiers, "email": "bob@example.com"}
     assert site.report(signed(secret, **ours), token="c").status_code == 202
     assert senders(site) == ["signed_browser"]
     process_space(site.connection, site.space_id)
@@ -199,10 +199,10 @@ def test_another_space_s_secret_is_unknown(
 
 def test_a_former_secret_ends() -> None:
     digest = sign(b"former", AT, EMAIL, None)
-    known = (SigningSecret(b"new"), SigningSecret(b"former", until=float(AT) + 10))
-    Signature(AT, digest).check(EMAIL, None, known, float(AT) + 9)
+    signing_secrets = (SigningSecret(b"new"), SigningSecret(b"former", until=float(AT) + 10))
+    Signature(AT, digest).check(EMAIL, None, signing_secrets, float(AT) + 9)
     with pytest.raises(ValueError, match="does not match"):
-        Signature(AT, digest).check(EMAIL, None, known, float(AT) + 11)
+        Signature(AT, digest).check(EMAIL, None, signing_secrets, float(AT) + 11)
 
 
 # ------------------------------------------------------------------------ as documented
@@ -211,13 +211,13 @@ def test_a_former_secret_ends() -> None:
 def helper(language: str) -> str:
     """Return the documentation's helper for a language."""
     text = (ROOT / "docs" / "tracker.md").read_text(encoding="utf-8")
-    (found,) = re.findall(rf"```{language}\n(.*?)```", text.partition("### Signed identities")[2], re.DOTALL)
-    return found
+    (code,) = re.findall(rf"```{language}\n(.*?)```", text.partition("### Signed identities")[2], re.DOTALL)
+    return code
 
 
 def output(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.strip()
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return process.stdout.strip()
 
 
 CASES = ((EMAIL, TRACKING_ID), (EMAIL, ""), ("", TRACKING_ID), ("jörg@münchen.example", "ü 1"))
@@ -233,8 +233,8 @@ def test_the_python_helper(email: str, tracking_id: str) -> None:
 
 @pytest.mark.parametrize(("email", "tracking_id"), CASES)
 def test_the_node_helper(email: str, tracking_id: str) -> None:
-    given = ", ".join(map(json.dumps, (SECRET, AT, email, tracking_id)))
-    script = f"{helper('js')}\nconsole.log(signIdentity({given}))"
+    arguments = ", ".join(map(json.dumps, (SECRET, AT, email, tracking_id)))
+    script = f"{helper('js')}\nconsole.log(signIdentity({arguments}))"
     assert output(NODE, "-e", script) == sign(SECRET.encode(), AT, email, tracking_id)
 
 
@@ -242,8 +242,8 @@ def test_the_node_helper(email: str, tracking_id: str) -> None:
 @pytest.mark.parametrize(("email", "tracking_id"), CASES)
 def test_the_php_helper(email: str, tracking_id: str) -> None:
     values = (SECRET, AT, email, tracking_id)
-    given = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
-    script = f"{helper('php').removeprefix('<?php')}\necho sign_identity({given});"
+    arguments = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    script = f"{helper('php').removeprefix('<?php')}\necho sign_identity({arguments});"
     assert output("php", "-r", script) == sign(SECRET.encode(), AT, email, tracking_id)
 
 
@@ -254,7 +254,7 @@ def test_the_liquid_helper() -> None:
     for name, pipeline in re.findall(r"assign (\w+) = (.*) %}", helper("liquid")):
         if name == "secret":
             continue
-        first, *filters = (part.strip() for part in pipeline.split(" | "))
+        first, *filters = (step.strip() for step in pipeline.split(" | "))
         values[name] = _filtered(values, first, filters)
     assert values["signature"] == sign(SECRET.encode(), AT, EMAIL, "42")
     assert values["signed_at"] == AT
@@ -265,8 +265,8 @@ def _filtered(values: dict[str, str], first: str, filters: list[str]) -> str:
         return values[term] if term in values else term.strip("'\"")
 
     text = values["now"] if first in ("'now'", '"now"') else value(first)
-    for each in filters:
-        name, _, argument = (part.strip() for part in each.partition(":"))
+    for step in filters:
+        name, _, argument = (word.strip() for word in step.partition(":"))
         text = {
             "date": lambda text, _: text,
             "downcase": lambda text, _: text.lower(),

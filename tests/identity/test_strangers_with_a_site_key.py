@@ -63,8 +63,8 @@ def test_a_purchase_of_the_server_is_stored(site: Site, api: Api, key: str) -> N
     process(site)
     receipt = track(api, email="alice@gmail.com", amount=5000, **{key: "1007"})
     process(site)
-    told = api.get(f"/receipts/{receipt}").json()
-    assert (told["status"], told["event_id"]) == ("stored", receipt)
+    answer = api.get(f"/receipts/{receipt}").json()
+    assert (answer["status"], answer["event_id"]) == ("stored", receipt)
     params = {**ALL, "fields": ["id", "amount"]}
     rows = api.get("/events", params=params).json()["data"]
     assert [row["amount"] for row in rows] == [5000]
@@ -83,9 +83,9 @@ def test_a_site_may_refuse_amounts(site: Site, stage: Stage) -> None:
 
 
 def test_an_equal_telephone_behind_the_same_address_is_another(site: Site, api: Api) -> None:
-    shop, same = "https://shop.example/", {"fingerprint": "equal"}
-    site.report(page(f"{shop}?gclid=A1"), identify(email="anna@gmail.com"), token="T1", **same)
-    site.report(page(f"{shop}?utm_source=fb&utm_medium=paid"), token="T2", **same)
+    shop, fingerprint = "https://shop.example/", {"fingerprint": "equal"}
+    site.report(page(f"{shop}?gclid=A1"), identify(email="anna@gmail.com"), token="T1", **fingerprint)
+    site.report(page(f"{shop}?utm_source=fb&utm_medium=paid"), token="T2", **fingerprint)
     process(site)
     track(api, email="ben@gmail.com", trk_token="T2", amount=100)
     process(site)

@@ -65,8 +65,8 @@ def touched(site: Site) -> int:
 def alerts(site: Site, database_url: str) -> list[tuple[Rule, int]]:
     async def read() -> list[tuple[Rule, int]]:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            found = await list_problems(connection, site.space_id)
-            return [(alert.kind, alert.count) for alert in found]
+            alerts = await list_problems(connection, site.space_id)
+            return [(alert.kind, alert.count) for alert in alerts]
 
     return asyncio.run(read())
 
@@ -154,45 +154,45 @@ class TestDecisions:
 
     def contacts(self, count: int) -> tuple[Directory, list[Contact]]:
         directory = Directory(0, 0)
-        made = [
+        contacts = [
             identify(directory, self.item(number, 0, email=customer(number), sender=Sender.API_KEY),
                      Joins())[0]
             for number in range(count)
         ]  # fmt: skip
-        return directory, made
+        return directory, contacts
 
     def item(self, number: int, at: int, **more: Any) -> ItemIdentity:
-        given = {"sender": Sender.BROWSER, **more}
-        return ItemIdentity(number + 1, at, at, **given)
+        values = {"sender": Sender.BROWSER, **more}
+        return ItemIdentity(number + 1, at, at, **values)
 
     @pytest.mark.parametrize(("tokens", "addresses"), list(product(("one", "many", "none"), ("one", "many"))))
     def test_kinds_of_browsers(self, tokens: str, addresses: str) -> None:
-        directory, known = self.contacts(8)
+        directory, contacts = self.contacts(8)
         joins = Joins()
         joined = 0
-        for number, contact in enumerate(known):
+        for number, contact in enumerate(contacts):
             token = {"one": "t", "many": f"t{number}", "none": None}[tokens]
             address = "1.1.1.1" if addresses == "one" else f"1.1.1.{number}"
             item = self.item(
                 100 + number, 0, email=customer(number), trk_token=token,
                 address_key=address_key(address),
             )  # fmt: skip
-            found, kept = identify(directory, item, joins)
-            joined += found is contact
-            assert (found is contact) == (kept.email is not None)
+            match, kept_item = identify(directory, item, joins)
+            joined += match is contact
+            assert (match is contact) == (kept_item.email is not None)
         is_one = tokens == "one" or addresses == "one"
-        assert joined == (MAX_JOINED if is_one else len(known))
-        assert len(joins.refused) == len(known) - joined
+        assert joined == (MAX_JOINED if is_one else len(contacts))
+        assert len(joins.refused) == len(contacts) - joined
 
     @pytest.mark.parametrize("gap", [1, HOUR // 4, HOUR // 3 - 1, HOUR // 2, HOUR - 1])
     def test_within_the_hour(self, gap: int) -> None:
         """Exactly three joins are allowed in any hour."""
-        directory, known = self.contacts(12)
+        directory, contacts = self.contacts(12)
         joins, times = Joins(), []
-        for number, contact in enumerate(known):
+        for number, contact in enumerate(contacts):
             item = self.item(100 + number, number * gap, email=customer(number), trk_token="t")
             if identify(directory, item, joins)[0] is contact:
                 times.append(number * gap)
-        for at in times:
-            assert sum(at <= other < at + HOUR for other in times) <= MAX_JOINED
-        assert len(times) >= min(len(known), MAX_JOINED)
+        for start in times:
+            assert sum(start <= moment < start + HOUR for moment in times) <= MAX_JOINED
+        assert len(times) >= min(len(contacts), MAX_JOINED)

@@ -24,8 +24,8 @@ def says(**values: Any) -> Accepted:
 
 
 def addresses(stage: Stage, contact: int) -> set[str]:
-    found = stage.rows("contact_identifiers", "contact_id", "kind", "value")
-    return {value for owner, kind, value in found if (owner, kind) == (contact, "email")}
+    rows = stage.rows("contact_identifiers", "contact_id", "kind", "value")
+    return {value for owner, kind, value in rows if (owner, kind) == (contact, "email")}
 
 
 @pytest.mark.parametrize("item", [person, event])
@@ -49,9 +49,9 @@ def test_it_works(stage: Stage, item: Any) -> None:
 
 def test_two_known_contacts_stay_two(stage: Stage) -> None:
     alice, bob = stage.run(event(tracking_id="u1", email=ALICE), event(email=BOB))
-    (said,) = stage.run(page(event(tracking_id="u1", email=BOB)))
-    assert stage.contact_of(said) == stage.contact_of(alice) != stage.contact_of(bob)
-    assert dict(stage.rows("events", "id", "warnings"))[said] == [
+    (claim,) = stage.run(page(event(tracking_id="u1", email=BOB)))
+    assert stage.contact_of(claim) == stage.contact_of(alice) != stage.contact_of(bob)
+    assert dict(stage.rows("events", "id", "warnings"))[claim] == [
         "email ignored: a page cannot add it to this contact"
     ]
     (server,) = stage.run(event(tracking_id="u1", email=BOB))
@@ -59,17 +59,17 @@ def test_two_known_contacts_stay_two(stage: Stage) -> None:
 
 
 def test_its_own_past_joins_whoever_it_is(stage: Stage) -> None:
-    anonymous, known = stage.run(page(event(trk_token="t1")), event(email=ALICE))
+    anonymous_event, known_event = stage.run(page(event(trk_token="t1")), event(email=ALICE))
     stage.run(says(trk_token="t1", email=ALICE))
-    assert stage.contact_of(anonymous) == stage.contact_of(known)
+    assert stage.contact_of(anonymous_event) == stage.contact_of(known_event)
     assert stage.rows("merges", "cause", "sender") == [("trk_token", "browser")]
 
 
 def test_what_is_empty_is_filled(stage: Stage) -> None:
-    (known,) = stage.run(event(tracking_id="u1"))
+    (known_event,) = stage.run(event(tracking_id="u1"))
     stage.run(says(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"}))
     row = stage.rows("contacts", "id", "email", "name", "phone", "profile_field_1")
-    assert row == [(stage.contact_of(known), ALICE, "Alice", "1", "a")]
+    assert row == [(stage.contact_of(known_event), ALICE, "Alice", "1", "a")]
 
 
 def test_names_and_phones_are_not_added_to_others(stage: Stage) -> None:
@@ -87,8 +87,8 @@ def test_somebody_new_is_somebody(stage: Stage) -> None:
 def test_no_other_company(connection: psycopg.Connection) -> None:
     stage = new_stage(connection, company_identity_mode="external_id")
     stage.run(event(email=ALICE, company_external_id="A", company_name="Acme"))
-    named = {"company_external_id": "A", "company_name": "Mallory Inc"}
-    stage.run(page(event(email=ALICE, company_external_id="M")), page(event(email=BOB, **named)))
+    company_fields = {"company_external_id": "A", "company_name": "Mallory Inc"}
+    stage.run(page(event(email=ALICE, company_external_id="M")), page(event(email=BOB, **company_fields)))
     assert stage.rows("companies", "external_id", "name") == [("A", "Acme")]
     assert len(set(stage.values("contacts", "company_id"))) == 1
 
@@ -99,7 +99,7 @@ def test_a_refused_address_groups_nobody(stage: Stage) -> None:
     assert stage.rows("companies", "domain") == []
 
 
-@pytest.mark.parametrize("sender", [each for each in Sender if each.is_trusted])
+@pytest.mark.parametrize("sender", [sender for sender in Sender if sender.is_trusted])
 def test_who_speaks_for_the_business_is_believed(stage: Stage, sender: str) -> None:
     stage.run(event(tracking_id="u1", profile_fields={1: "old"}), event(email=BOB))
     stage.run(by(sender, event(tracking_id="u1", email=BOB, profile_fields={1: "new"})))

@@ -52,9 +52,9 @@ def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
     content = text.getvalue().encode(encoding)
     dialect = dialect_of(content)
     assert dialect.delimiter == delimiter
-    columns, read = sample_rows(content, dialect, is_whole_file=True)
+    columns, sample = sample_rows(content, dialect, is_whole_file=True)
     assert columns == ["Order", "E-Mail", "Total"]
-    assert [[*row.values.values()] for row in read] == rows
+    assert [[*row.values.values()] for row in sample] == rows
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from tests.support.reading_fixtures import Api
 def contact(api: Api, contact_id: int) -> dict[str, Any]:
     response = api.get(f"/contacts/{contact_id}")
     assert response.status_code == 200
-    told = response.json()
-    assert told.pop("id") == contact_id
-    return told
+    body = response.json()
+    assert body.pop("id") == contact_id
+    return body
 
 
 def contact_ids(stage: Stage) -> list[int]:
@@ -34,7 +34,7 @@ def contact_ids(stage: Stage) -> list[int]:
 
 def refusals(file: Path) -> dict[int, dict[str, list[str]]]:
     lines = Path(f"{file}.refused.ndjson").read_text().splitlines()
-    return {each["row"]: each["errors"] for each in map(json.loads, lines)}
+    return {refusal["row"]: refusal["errors"] for refusal in map(json.loads, lines)}
 
 
 ADA = {
@@ -100,7 +100,7 @@ def test_what_is_refused(
 
 
 def test_it_adds_to_the_contact_that_has_an_address(importer: Importer, api: Api, stage: Stage) -> None:
-    made = api.send(
+    contact_id = api.send(
         "POST", "/contacts",
         json={**ADA, "phones": [], "custom_fields": {"profile_field_1": "gold"}},
     ).json()["id"]  # fmt: skip
@@ -109,8 +109,8 @@ def test_it_adds_to_the_contact_that_has_an_address(importer: Importer, api: Api
         "profile_field_1": "silver", "profile_field_2": "x",
     }  # fmt: skip
     assert importer.run("contacts", importer.write("c.ndjson", row))["stored"] == 1
-    assert contact_ids(stage) == [made]
-    assert contact(api, made) == {
+    assert contact_ids(stage) == [contact_id]
+    assert contact(api, contact_id) == {
         "emails": ["ada@b.org", "new@b.org", "lovelace@b.org"], "phones": ["9", "8"],
         "names": ["Ada", "Countess"], "locations": ["London", "Ulm"],
         "custom_fields": {"profile_field_1": "gold", "profile_field_2": "x"},
@@ -142,8 +142,8 @@ def test_a_merged_contact_s_address_leads_to_the_survivor(importer: Importer, ap
     stage.identifier(survivor, "email", "old@b.org", origin_id=merged)
     row = {"email": "old@b.org", "phone": "1"}
     assert importer.run("contacts", importer.write("c.ndjson", row))["stored"] == 1
-    told = contact(api, survivor)
-    assert (told["emails"], told["phones"]) == (["a@b.org", "old@b.org"], ["1"])
+    details = contact(api, survivor)
+    assert (details["emails"], details["phones"]) == (["a@b.org", "old@b.org"], ["1"])
     assert contact_ids(stage) == [survivor, merged]
 
 
@@ -160,8 +160,8 @@ def test_rows_of_one_file_meet(
     assert importer.run("contacts", file, status=1)["stored"] == 4
     first, second = contact_ids(stage)
     assert refusals(file) == {4: {"emails": [f"The emails belong to several contacts: {first}, {second}."]}}
-    told = contact(api, second)
-    assert (told["emails"], told["names"], told["phones"]) == (
+    details = contact(api, second)
+    assert (details["emails"], details["names"], details["phones"]) == (
         ["b@b.org", "c@b.org"], ["B", "Bob"], ["1"],
     )  # fmt: skip
 
@@ -184,13 +184,13 @@ def test_rows_of_one_file_meet(
 def test_chunks_and_repeats_make_no_difference(
     importer: Importer, connection: psycopg.Connection, people: list[Any], chunk: int
 ) -> None:
-    whole, split = (importer.at(make_stage(connection)) for _ in range(2))
-    file = whole.write(f"{whole.stage.space_id}.ndjson", *people)
-    expected = stored(whole, file)
+    whole_importer, split_importer = (importer.at(make_stage(connection)) for _ in range(2))
+    file = whole_importer.write(f"{whole_importer.stage.space_id}.ndjson", *people)
+    expected = stored(whole_importer, file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_run, "CHUNK", chunk)
-        assert stored(split, file) == expected
-        assert stored(split, file, "--again") == expected
+        assert stored(split_importer, file) == expected
+        assert stored(split_importer, file, "--again") == expected
 
 
 def stored(importer: Importer, file: Path, *options: str) -> list[tuple[Any, ...]]:

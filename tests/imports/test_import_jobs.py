@@ -133,8 +133,8 @@ def test_it_works(uploads: Uploads) -> None:
     assert uploads.orders() == []
     uploads.start(job_id)
     uploads.work()
-    done = uploads.job(job_id)
-    assert (done.status, done.stored, done.refused, done.error) == ("finished", 4, 1, None)
+    job = uploads.job(job_id)
+    assert (job.status, job.stored, job.refused, job.error) == ("finished", 4, 1, None)
     assert attempts() == {**before, "completed": before["completed"] + 2}
     assert uploads.orders() == ["0", "1", "2", "4"]
     assert uploads.refused_lines(job_id) == [5]
@@ -149,8 +149,8 @@ def test_a_killed_worker_goes_on_and_doubles_nothing(uploads: Uploads, point: st
     assert uploads.die_at(point) == -signal.SIGKILL
     assert uploads.job(job_id).status == "running"
     uploads.work()
-    done = uploads.job(job_id)
-    assert (done.status, done.stored, done.refused, done.error) == ("finished", 1498, 2, None)
+    job = uploads.job(job_id)
+    assert (job.status, job.stored, job.refused, job.error) == ("finished", 1498, 2, None)
     assert uploads.orders() == [str(n) for n in range(1500) if n not in {2, 1400}]
     assert uploads.refused_lines(job_id) == [4, 1402]
 
@@ -240,16 +240,16 @@ def test_who_is_erased_meanwhile_does_not_come_back(
     job_id = uploads.put(orders_file(7).replace("p4@", "P4@"), reading, kind)
     uploads.start(job_id)
     during_the_import(uploads, monkeypatch, lambda: uploads.erase(contact))
-    done = uploads.job(job_id)
-    assert (done.status, done.stored, done.refused) == ("finished", 6, 1)
+    job = uploads.job(job_id)
+    assert (job.status, job.stored, job.refused) == ("finished", 6, 1)
     assert uploads.refused_lines(job_id) == [6]
     Pipeline(uploads.stage.connection, uploads.stage.space_id).process()
-    for place in ("contacts", "inbox", "refused_rows", "import_jobs", "contact_identifiers"):
-        (found,) = uploads.stage.connection.execute(
-            f"SELECT count(*) FROM {place} t WHERE space_id = %s AND t::text ILIKE '%%p4@%%'",
+    for table in ("contacts", "inbox", "refused_rows", "import_jobs", "contact_identifiers"):
+        (count,) = uploads.stage.connection.execute(
+            f"SELECT count(*) FROM {table} t WHERE space_id = %s AND t::text ILIKE '%%p4@%%'",
             (uploads.stage.space_id,),
         ).fetchone() or (None,)
-        assert found == 0, place
+        assert count == 0, table
 
 
 def test_an_erasure_withdraws_files_that_wait_and_refused_rows(uploads: Uploads) -> None:
@@ -267,18 +267,18 @@ def test_an_erasure_withdraws_files_that_wait_and_refused_rows(uploads: Uploads)
 
 
 def test_what_nobody_needs_is_removed(uploads: Uploads) -> None:
-    waiting, done = uploads.put(orders_file(2)), uploads.put(orders_file(4, 1))
-    uploads.start(done)
+    waiting_id, done_id = uploads.put(orders_file(2)), uploads.put(orders_file(4, 1))
+    uploads.start(done_id)
     uploads.work()
     change, space_id = uploads.stage.connection.execute, uploads.stage.space_id
     change("UPDATE import_jobs SET created_at = now() - interval '25 hours' WHERE id = %s",
-           (waiting,))  # fmt: skip
-    assert uploads.refused_lines(done) == [3]
-    change("UPDATE import_jobs SET ended_at = now() - interval '15 days' WHERE id = %s", (done,))
+           (waiting_id,))  # fmt: skip
+    assert uploads.refused_lines(done_id) == [3]
+    change("UPDATE import_jobs SET ended_at = now() - interval '15 days' WHERE id = %s", (done_id,))
     assert space_id in jobs.spaces_to_tidy(uploads.stage.connection)
     jobs.tidy(uploads.stage.connection, uploads.storage, space_id)
-    assert "not imported within a day" in (uploads.job(waiting).error or "")
-    assert uploads.refused_lines(done) == []
+    assert "not imported within a day" in (uploads.job(waiting_id).error or "")
+    assert uploads.refused_lines(done_id) == []
     assert list(uploads.storage.folder.iterdir()) == []
     assert space_id not in jobs.spaces_to_tidy(uploads.stage.connection)
 

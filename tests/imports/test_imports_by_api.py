@@ -39,14 +39,14 @@ def test_it_works(desk: Desk) -> None:
     }  # fmt: skip
     assert desk.get("events", queued["import_id"])["status"] == "queued"
     desk.work()
-    done = desk.get("events", queued["import_id"])
-    (refusal,) = done.pop("refusals")
+    report = desk.get("events", queued["import_id"])
+    (refusal,) = report.pop("refusals")
     assert (refusal["row"], refusal["line"]) == (2, 3)
     assert "email" in refusal["reason"]
-    assert {name: done[name] for name in ("kind", "name", "status", "rows_done")} == {
+    assert {name: report[name] for name in ("kind", "name", "status", "rows_done")} == {
         "kind": "events", "name": "orders.csv", "status": "finished", "rows_done": 2,
     }  # fmt: skip
-    assert (done["stored"], done["refused"]) == (1, 1)
+    assert (report["stored"], report["refused"]) == (1, 1)
     assert len(desk.rows("events")) == 1
 
 
@@ -92,23 +92,23 @@ def some_rows(kind: str, number: int, dice: Random) -> list[dict[str, str]]:
 @pytest.mark.parametrize("kind", ["events", "contacts", "touchpoints", "spend", "ads"])
 def test_a_file_is_read_as_at_a_terminal(desk: Desk, importer: Importer, kind: str) -> None:
     """In any encoding and with any separator, numbers and dates, even with a row of totals at the end."""
-    said = SPEND if kind == "spend" else {}
-    options = [text for name, value in said.items() for text in (f"--{name}", value)]
-    begun: list[int] = []
+    settings = SPEND if kind == "spend" else {}
+    options = [text for name, value in settings.items() for text in (f"--{name}", value)]
+    import_ids: list[int] = []
     for number in range(INSTANCES):
         dice = Random(f"{kind} {number}")
         content = by_chance(some_rows(kind, number, dice), dice)
         file = importer.folder / f"{number}.csv"
         file.write_bytes(content)
         assert importer.run(kind, file, *options)["refused"] == 0, content
-        begun.append(desk.begin(kind, content, **said)["import_id"])
+        import_ids.append(desk.begin(kind, content, **settings)["import_id"])
     desk.work()
-    for import_id in begun:
-        done = desk.get(kind, import_id)
-        assert (done["status"], done["stored"], done["refused"]) == ("finished", 4, 0), done
+    for import_id in import_ids:
+        report = desk.get(kind, import_id)
+        assert (report["status"], report["stored"], report["refused"]) == ("finished", 4, 0), report
     with client_for_stage(desk, importer.stage) as client:
-        there = Desk(client, importer.stage, desk.folder, desk.url, desk.before)
-        assert desk.rows(kind) == there.rows(kind)
+        other_desk = Desk(client, importer.stage, desk.folder, desk.url, desk.before)
+        assert desk.rows(kind) == other_desk.rows(kind)
         assert len(desk.rows(kind)) >= 2.5 * INSTANCES
 
 
@@ -155,8 +155,8 @@ def test_the_same_file_again_stores_nothing(desk: Desk) -> None:
     first, second = desk.begin("events", ORDERS), desk.begin("events", ORDERS)
     desk.work()
     assert desk.get("events", first["import_id"])["stored"] == 1
-    again = desk.get("events", second["import_id"])
-    assert (again["status"], again["message"][:13]) == ("finished", "This file was")
+    second_report = desk.get("events", second["import_id"])
+    assert (second_report["status"], second_report["message"][:13]) == ("finished", "This file was")
     assert len(desk.rows("events")) == 1
     desk.begin("events", ORDERS, timezone="Europe/Berlin")
     desk.work()
@@ -165,9 +165,9 @@ def test_the_same_file_again_stores_nothing(desk: Desk) -> None:
 
 def test_it_is_of_its_space_and_its_kind(desk: Desk, connection: psycopg.Connection) -> None:
     import_id = desk.begin("events", ORDERS)["import_id"]
-    with client_for_stage(desk, make_stage(connection)) as other:
+    with client_for_stage(desk, make_stage(connection)) as other_client:
         answers = [
-            other.get(f"/events/imports/{import_id}"),
+            other_client.get(f"/events/imports/{import_id}"),
             desk.client.get(f"/contacts/imports/{import_id}"),
             desk.client.get("/events/imports/999999999999"),
         ]
@@ -182,9 +182,9 @@ def test_one_of_the_console_is_readable(desk: Desk) -> None:
         desk.stage.connection.execute(
             "UPDATE import_jobs SET status = %s, taken = 3, user_id = 1 WHERE id = %s", (status, import_id)
         )
-        shown = desk.get("events", import_id)
-        assert (shown["status"], shown["stored"]) == (status, stored)
-        assert shown["message"]
+        report = desk.get("events", import_id)
+        assert (report["status"], report["stored"]) == (status, stored)
+        assert report["message"]
 
 
 def test_the_file_goes_when_its_import_ends(desk: Desk) -> None:

@@ -77,22 +77,22 @@ def test_it_works(importer: Importer, desk: Desk, database_url: str) -> None:
     pipeline = Pipeline(importer.stage.connection, importer.stage.space_id)
     file = importer.folder / "orders_export.csv"
     expected = write_shopify(file, ORDERS)
-    begun = time.monotonic()
+    start_time = time.monotonic()
     assert import_and_die(importer, database_url, file) == -signal.SIGKILL
     assert 0 < len(importer.waiting()) < expected.orders
     report = importer.run("orders", file, status=1)
-    imported = time.monotonic() - begun
+    imported = time.monotonic() - start_time
     assert 1500 < report["rows_done_before"] < report["rows"] <= expected.rows
     assert (report["queued"], report["refused"]) == (expected.orders, expected.refused.total())
     assert report["reasons"] == expected.refused
     assert Counter(report["sources"]) + Counter({"": report["without_source"]}) == expected.sources
     pipeline.process(BATCH_ROWS)
-    processed = time.monotonic() - begun
+    processed = time.monotonic() - start_time
     check_figures(pipeline, expected)
     with client_for_stage(desk, importer.stage) as client:
-        asked = time.monotonic()
+        request_time = time.monotonic()
         answer = client.get("/reports", params={**YEAR, "measures[]": "orders"})
-        reported = time.monotonic() - asked
+        reported = time.monotonic() - request_time
     assert answer.json()["overall"]["orders"] == expected.orders, answer.text
     seconds = f"{ORDERS} orders: imported in {imported:.1f} s, processed in {processed:.1f} s"
     sys.stderr.write(f"{seconds}, reported in {reported:.2f} s\n")

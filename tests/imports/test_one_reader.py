@@ -103,11 +103,11 @@ def test_it_works(encoding: str, separator: str) -> None:
         ]  # fmt: skip
         line_end = dice.choice(LINE_ENDS)
         content = encode(write(rows, separator, line_end, dice), encoding)
-        for read in (read_at_a_terminal, read_as_an_upload):
-            taken, refused = read("events", content)
+        for reader in (read_at_a_terminal, read_as_an_upload):
+            accepted_rows, refused = reader("events", content)
             message = (seed, style, form, content[:300], refused)
             assert refused == [], message
-            items = [as_dict(item) for item in taken]
+            items = [as_dict(item) for item in accepted_rows]
             assert [(item["order_id"], Decimal(item["amount"]), item["event_time"] / 1000,
                      item["full_name"].replace("\r", "")) for item in items] == [
                 (order, amount, moment.timestamp(), name) for order, amount, moment, name in events
@@ -133,10 +133,10 @@ def test_every_other_kind(kind: str) -> None:
     for encoding, separator, line_end in product(ENCODINGS, SEPARATORS, LINE_ENDS):
         dice = Random(f"{encoding}{separator}{line_end}")
         content = encode(write(KINDS[kind], separator, line_end, dice), encoding)
-        for read in (read_at_a_terminal, read_as_an_upload):
-            taken, refused = read(kind, content)
+        for reader in (read_at_a_terminal, read_as_an_upload):
+            accepted_rows, refused = reader(kind, content)
             assert refused == [], (encoding, separator, line_end)
-            assert [str(item).replace("\\r", "") for item in taken] == [
+            assert [str(item).replace("\\r", "") for item in accepted_rows] == [
                 str(item).replace("\\r", "") for item in plain
             ], (encoding, separator, line_end)
 
@@ -152,12 +152,12 @@ UNCLEAR = {
 )
 def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
     cells = cell.split("\n")
-    text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{each}\n" for each in cells)
+    text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{cell_text}\n" for cell_text in cells)
     with pytest.raises(UnreadableError, match=f"the column {field} is ambiguous"):
         read_at_a_terminal("events", text.encode())
     choices = FileChoices(decimals="comma", dates="dmy")
-    taken, refused = read_at_a_terminal("events", text.encode(), choices)
-    assert len(taken) == len(cells)
+    accepted_rows, refused = read_at_a_terminal("events", text.encode(), choices)
+    assert len(accepted_rows) == len(cells)
     assert refused == []
 
 
@@ -174,9 +174,9 @@ def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
 )  # fmt: skip
 def test_a_refusal_names_the_field(field: str, cells: list[str]) -> None:
     """The first row is accepted and the second is refused."""
-    text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{each}\n" for each in cells)
-    taken, refused = read_at_a_terminal("events", text.encode())
-    assert len(taken) == 1
+    text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{cell_text}\n" for cell_text in cells)
+    accepted_rows, refused = read_at_a_terminal("events", text.encode())
+    assert len(accepted_rows) == 1
     assert [[*errors] for errors in refused] == [[field]]
     assert field in refused[0][field][0]
 
@@ -207,15 +207,15 @@ def test_an_encoding_that_a_file_cannot_have_is_refused() -> None:
 
 def test_a_damaged_row_of_utf_8_is_refused_and_the_others_stay_as_they_are() -> None:
     content = "email;name\na@b.org;Müller Größe\nb@b.org;Zoë\n".encode() + b"c@b.org;M\xfcller\n"
-    taken, refused = read_at_a_terminal("contacts", content)
-    assert ["Müller Größe" in str(taken[0]), "Zoë" in str(taken[1])] == [True, True]
-    assert (len(taken), len(refused)) == (2, 1)
+    accepted_rows, refused = read_at_a_terminal("contacts", content)
+    assert ["Müller Größe" in str(accepted_rows[0]), "Zoë" in str(accepted_rows[1])] == [True, True]
+    assert (len(accepted_rows), len(refused)) == (2, 1)
 
 
 def test_a_total_below_orders_is_passed_over() -> None:
     text = "order_id;event_name;email;amount\n1;purchase;a@b.org;5,50\nGesamt;;;5,50\n;;;\n"
-    taken, refused = read_at_a_terminal("events", text.encode())
-    assert (len(taken), refused) == (1, [])
+    accepted_rows, refused = read_at_a_terminal("events", text.encode())
+    assert (len(accepted_rows), refused) == (1, [])
 
 
 def test_at_a_real_terminal(importer: Importer) -> None:
@@ -227,8 +227,8 @@ def test_at_a_real_terminal(importer: Importer) -> None:
     )
     importer.run("events", file)
     [payload] = importer.payloads()
-    read = [payload[name] for name in ("amount", "currency", "full_name", "event_time")]
-    assert read == ["1234.5", "EUR", "Müller", 1778666400000]
+    values = [payload[name] for name in ("amount", "currency", "full_name", "event_time")]
+    assert values == ["1234.5", "EUR", "Müller", 1778666400000]
     file.write_bytes(
         b"event_name:email\n".replace(b":", b"|") + "purchase|k\u00f6ln@b.org\n".encode("cp1252")
     )

@@ -125,9 +125,9 @@ def test_events_are_those_of_the_webhook(importer: Importer) -> None:
     bring(importer, SHOPIFY)
     (event,) = importer.payloads()
     hooked = event_of("shopify", HOOKED)
-    same = ("event_name", "event_time", "email", "amount", "currency", "order_id", "order_name", "trk_token",
-            "phone")  # fmt: skip
-    assert {name: event.get(name) for name in same} == {name: hooked.get(name) for name in same}
+    field_names = ("event_name", "event_time", "email", "amount", "currency", "order_id", "order_name",
+                   "trk_token", "phone")  # fmt: skip
+    assert {name: event.get(name) for name in field_names} == {name: hooked.get(name) for name in field_names}
     assert event["do_not_capi"] is True
 
 
@@ -176,8 +176,8 @@ def test_woocommerce_exports_are_recognized(importer: Importer, pipeline: Pipeli
         "meta:_wc_order_attribution_source_type": "typein",
     }  # fmt: skip
     wholly = WOOCOMMERCE | {"order_id": "729", "order_number": "729", "status": "refunded"}
-    held = WOOCOMMERCE | {"order_id": "730", "status": "on-hold"}
-    report = bring(importer, WOOCOMMERCE, refunded, wholly, held, status=1)
+    held_order = WOOCOMMERCE | {"order_id": "730", "status": "on-hold"}
+    report = bring(importer, WOOCOMMERCE, refunded, wholly, held_order, status=1)
     assert report["reasons"] == {"The order is not paid.": 1}
     assert (report["sources"], report["without_source"]) == ({"google_ads": 2}, 1)
     pipeline.process()
@@ -224,7 +224,7 @@ def test_columns_can_be_mapped(importer: Importer) -> None:
     file = importer.folder / "x.csv"
     file.write_text("Nr,Mail,Wert,Tag,Kanal\n7,ada@example.com,5,2026-05-13,newsletter\n")
     maps = ("Nr=order_id", "Mail=email", "Wert=amount", "Tag=event_time", "Kanal=trk_source")
-    report = importer.run("orders", file, *(text for each in maps for text in ("--map", each)))
+    report = importer.run("orders", file, *(text for mapping in maps for text in ("--map", mapping)))
     assert (report["queued"], report["sources"]) == (1, {"email": 1})
 
 
@@ -240,9 +240,9 @@ def test_over_the_api_it_is_the_same(desk: Desk, importer: Importer) -> None:
     queued = desk.begin("orders", content, name="orders_export.csv")
     assert queued["reading"]["columns"]["Note Attributes"] == "note_attributes"
     desk.work()
-    done = desk.get("orders", queued["import_id"])
-    assert (done["status"], done["stored"], done["refused"]) == ("finished", 1, 1)
-    assert (done["sources"], done["without_source"]) == ({"email": 1}, 0)
-    assert done["refusals"][0]["reason"] == "The order was cancelled."
+    report = desk.get("orders", queued["import_id"])
+    assert (report["status"], report["stored"], report["refused"]) == ("finished", 1, 1)
+    assert (report["sources"], report["without_source"]) == ({"email": 1}, 0)
+    assert report["refusals"][0]["reason"] == "The order was cancelled."
     bring(importer, SHOPIFY)
     assert [row for (row,) in desk.rows("orders")] == importer.payloads()

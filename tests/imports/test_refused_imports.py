@@ -88,8 +88,8 @@ SCOPES = {"events": "events:write", "contacts": "contacts:write", "touchpoints":
 
 @pytest.mark.parametrize("kind", SCOPES)
 def test_a_key_needs_the_scope(desk: Desk, make_key: Callable[..., str], kind: str, space_id: int) -> None:
-    others = [scope for scope in ("events:write", "contacts:write") if scope != SCOPES[kind]]
-    stage = Stage(desk.stage.connection, space_id, make_key(space_id, scopes=others))
+    other_scopes = [scope for scope in ("events:write", "contacts:write") if scope != SCOPES[kind]]
+    stage = Stage(desk.stage.connection, space_id, make_key(space_id, scopes=other_scopes))
     with client_for_stage(desk, stage) as client:
         assert client.post(f"/{kind}/imports", content=ORDERS).status_code == 403
         assert client.get(f"/{kind}/imports/1").status_code == 403
@@ -121,12 +121,12 @@ def test_a_file_that_is_too_large(desk: Desk, small: httpx.Client, *, declared: 
     """Clients that send everything before they read also get the answer."""
     row = b"purchase,a@example.com,1,5\n"
     content = ORDERS.encode() + row * (5_000_000 // len(row))
-    pieces = (content[at : at + 65536] for at in range(0, len(content), 65536))
+    pieces = (content[start : start + 65536] for start in range(0, len(content), 65536))
     answer = small.post("/events/imports", content=content if declared else pieces)
     assert answer.status_code == 413
     assert desk.left() == ([], [])
-    whole = ORDERS.encode() + row * ((1_000_000 - len(ORDERS)) // len(row))
-    assert small.post("/events/imports", content=whole).status_code == 202
+    largest_content = ORDERS.encode() + row * ((1_000_000 - len(ORDERS)) // len(row))
+    assert small.post("/events/imports", content=largest_content).status_code == 202
 
 
 def erase_somebody(desk: Desk) -> None:

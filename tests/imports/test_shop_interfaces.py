@@ -108,8 +108,8 @@ def test_it_works(importer: Importer, shop: str) -> None:
 
 
 def fields(event: dict[str, Any]) -> dict[str, Any]:
-    same = ("email", "amount", "currency", "order_id", "order_name", "trk_source", "trk_token", "phone")
-    return {name: event.get(name) for name in same}
+    names = ("email", "amount", "currency", "order_id", "order_name", "trk_source", "trk_token", "phone")
+    return {name: event.get(name) for name in names}
 
 
 @pytest.mark.usefixtures("quick")
@@ -127,16 +127,23 @@ def test_orders_are_those_of_webhooks(importer: Importer) -> None:
 @pytest.mark.usefixtures("quick")
 def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
     """In our own names or in UTM parameters. Ours win."""
-    own = {"trk_source": "google_ads", "trk_type": "paid", "trk_campaign": "may", "trk_keyword": "boots"}
+    own_fields = {
+        "trk_source": "google_ads",
+        "trk_type": "paid",
+        "trk_campaign": "may",
+        "trk_keyword": "boots",
+    }
     utm = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "june", "utm_term": "hats"}
     payments = [
         {**PAYMENT, "id": f"pi_{number}", "metadata": metadata}
-        for number, metadata in enumerate((own, utm, {**utm, **own}))
+        for number, metadata in enumerate((own_fields, utm, {**utm, **own_fields}))
     ]
     with FakePlatform(otherwise=lambda _: Answer(body={"data": payments})) as fake:
         bring(importer, "stripe", fake.url)
-    told = [[payload.get(name) for name in own] for kind, payload in importer.waiting() if kind == "event"]
-    assert told == [[*own.values()], [*utm.values()], [*own.values()]]
+    read_sources = [
+        [payload.get(name) for name in own_fields] for kind, payload in importer.waiting() if kind == "event"
+    ]
+    assert read_sources == [[*own_fields.values()], [*utm.values()], [*own_fields.values()]]
 
 
 @pytest.mark.usefixtures("quick")
@@ -166,9 +173,9 @@ def test_failures_are_explained(
     arguments = ["import", "shop", "shopify", "--space", str(importer.stage.space_id)]
     with FakePlatform(otherwise=lambda _: Answer(status, body)) as fake:
         assert main([*arguments, "--shop", fake.url, "--secret", "access_token=shpat_1"]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert "shpat_1" not in told
+    output = capsys.readouterr().err
+    assert words in output
+    assert "shpat_1" not in output
     assert importer.waiting() == []
 
 

@@ -103,18 +103,18 @@ def test_settings_are_those_of_an_upload(watching: Watching) -> None:
         "columns": ["Tag:date", "Kampagne:campaign_id", "Kosten:amount"],
         "platform": "meta", "currency": "EUR", "dates": "dmy", "decimals": "comma",
     }  # fmt: skip
-    held = watching.watch("file:///x.csv", settings={**settings, "currency": None})
+    held_id = watching.watch("file:///x.csv", settings={**settings, "currency": None})
     watching.fetch()
-    state = watching.state(held)
+    state = watching.state(held_id)
     assert (state.status, state.fault) == ("held", "settings")
     assert "currency" in (state.fault_message or "")
-    state = watching.change(held, settings=settings)
+    state = watching.change(held_id, settings=settings)
     assert (state.status, state.failures) == ("active", 0)
-    assert watching.fetch_later(held, minutes=1).fault is None
+    assert watching.fetch_later(held_id, minutes=1).fault is None
     assert watching.amounts() == [Decimal("1234.50"), Decimal(2)]
-    watching.change(held, settings={**settings, "platform": "tiktok"})
+    watching.change(held_id, settings={**settings, "platform": "tiktok"})
     watching.stage.connection.execute(
-        "UPDATE watched_files SET next_fetch_at = %s WHERE id = %s", (watching.now, held)
+        "UPDATE watched_files SET next_fetch_at = %s WHERE id = %s", (watching.now, held_id)
     )
     watching.fetch()  # same content, other options
     assert len(watching.amounts()) == 4
@@ -276,13 +276,13 @@ def test_links_and_other_things_in_the_folder_are_refused(watching: Watching, tr
 
 
 def test_spaces_do_not_see_each_others_files(watching: Watching, connection: psycopg.Connection) -> None:
-    other = watching.beside(make_stage(connection))
-    (other.folder / "x.csv").write_text(CSV.format("9"))
+    other_watching = watching.beside(make_stage(connection))
+    (other_watching.folder / "x.csv").write_text(CSV.format("9"))
     mine = watching.watch("file:///x.csv")
-    theirs = other.watch("file:///x.csv")
+    theirs = other_watching.watch("file:///x.csv")
     watching.fetch()
     assert (watching.state(mine).fault, watching.amounts()) == ("missing", [])
-    assert other.amounts() == [Decimal(9)]
+    assert other_watching.amounts() == [Decimal(9)]
     for verb in (watched_files.fetch_watched_file, watched_files.pause_watched_file):
         with pytest.raises(NotFound):
             watching.act(theirs, verb)

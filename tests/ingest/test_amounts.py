@@ -19,10 +19,10 @@ ZEROS_AND_ONES = st.text("001", min_size=1, max_size=6)
 @st.composite
 def json_numbers(draw: st.DrawFn) -> str:
     """Draw the text of a JSON number."""
-    whole = draw(DIGITS | ZEROS_AND_ONES).lstrip("0") or "0"
+    integer_part = draw(DIGITS | ZEROS_AND_ONES).lstrip("0") or "0"
     fraction = draw(st.just("") | (DIGITS | ZEROS_AND_ONES).map(".".__add__))
     exponent = draw(st.sampled_from(["", "", "", "e0", "E-3", "e+2", "e15"]))
-    return draw(st.sampled_from(["", "-"])) + whole + fraction + exponent
+    return draw(st.sampled_from(["", "-"])) + integer_part + fraction + exponent
 
 
 def test_it_works() -> None:

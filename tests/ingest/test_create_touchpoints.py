@@ -42,7 +42,7 @@ def errors(client: httpx.Client, fields: dict[str, Any]) -> dict[str, list[str]]
     [result] = response.json()["results"]
     assert (result["index"], result["status"]) == (0, "invalid")
     assert response.json()["errors"] == {
-        f"touchpoints.0.{name}": told for name, told in result["errors"].items()
+        f"touchpoints.0.{name}": messages for name, messages in result["errors"].items()
     }
     return result["errors"]
 
@@ -67,13 +67,13 @@ def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id
 
 
 def test_every_field_is_kept(client: httpx.Client, connection: psycopg.Connection) -> None:
-    given = {
+    values = {
         name: f"some {name}" for name in TouchpointPayload.__struct_fields__
         if name not in {"occurred_at", "email", "ip", "source"}
     } | {"email": " Ada@Example.com ", "ip": "2001:DB8::1", "source": "Google_Ads "}  # fmt: skip
-    kept = accepted(client, connection, **given)
-    assert msgspec.structs.asdict(kept) == {
-        **given, "email": "ada@example.com", "ip": "2001:db8::1", "source": "google_ads",
+    touchpoint = accepted(client, connection, **values)
+    assert msgspec.structs.asdict(touchpoint) == {
+        **values, "email": "ada@example.com", "ip": "2001:db8::1", "source": "google_ads",
         "occurred_at": NOON, "warnings": (),
     }  # fmt: skip
 
@@ -122,8 +122,8 @@ def test_a_source_is_not_needed_beside_an_address(
     ],
 )
 def test_where_from_is_needed(client: httpx.Client, fields: dict[str, Any], told: dict[str, str]) -> None:
-    given = {"occurred_at": 1778673600, "email": "ada@example.com", **fields}
-    assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+    touchpoint = {"occurred_at": 1778673600, "email": "ada@example.com", **fields}
+    assert errors(client, touchpoint) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
 
 
 WHO = "is required unless trk_token, or fingerprint with ip, is given."
@@ -141,8 +141,8 @@ WHO = "is required unless trk_token, or fingerprint with ip, is given."
     ],
 )
 def test_somebody_is_needed(client: httpx.Client, who: dict[str, Any], told: dict[str, str]) -> None:
-    given = {"occurred_at": 1778673600, "source": "sms", **who}
-    assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
+    touchpoint = {"occurred_at": 1778673600, "source": "sms", **who}
+    assert errors(client, touchpoint) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_any_identification_does(client: httpx.Client, who: dict[str, str]) -> N
 
 @pytest.mark.parametrize("name", ["campaign_id", "adset_id", "ad_id", "account_id"])
 def test_ids_may_be_numbers(client: httpx.Client, connection: psycopg.Connection, name: str) -> None:
-    for given, kept in ((120, "120"), (" 9 ", "9"), (" ", None), (None, None)):
-        assert getattr(accepted(client, connection, **{name: given}), name) == kept
+    for value, stored_value in ((120, "120"), (" 9 ", "9"), (" ", None), (None, None)):
+        assert getattr(accepted(client, connection, **{name: value}), name) == stored_value
     assert errors(client, {**VALID, name: True}) == {name: [f"The {name} must be a string or an integer."]}
     assert errors(client, {**VALID, name: "x" * 513}) == {
         name: [f"The {name} must be at most 512 characters long."]
@@ -199,8 +199,11 @@ def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str, t
 def test_each_item_counts_as_an_event_would(client: httpx.Client) -> None:
     before = send(client, VALID)
     after = send(client, VALID, {}, VALID)
-    left = [int(response.headers["x-ratelimit-remaining"]) for response in (before, after)]
-    assert left[0] - left[1] in (3, 3 - 1_000_000 + left[0])  # a new minute may have begun
+    remaining_calls = [int(response.headers["x-ratelimit-remaining"]) for response in (before, after)]
+    assert remaining_calls[0] - remaining_calls[1] in (
+        3,
+        3 - 1_000_000 + remaining_calls[0],
+    )  # a new minute may have begun
 
 
 def test_the_scope_is_that_of_events(server: Running, space_id: int, make_key: Any) -> None:

@@ -127,14 +127,14 @@ def woocommerce(number: int, amount: Decimal, code: str) -> Any:
 
 def calendly(number: int, amount: Decimal, code: str) -> Any:
     payment = {"amount": float(amount), "currency": code, "successful": True}
-    named = {"uri": f"https://api.calendly.com/i/{number}", "payment": payment}
-    return {**BOOKING, "payload": {**BOOKING["payload"], **named}}
+    invitee = {"uri": f"https://api.calendly.com/i/{number}", "payment": payment}
+    return {**BOOKING, "payload": {**BOOKING["payload"], **invitee}}
 
 
 def checkout(number: int, amount: Decimal, code: str) -> Any:
     paid = {"amount_total": in_minor_units(amount, code), "currency": code.lower()}
-    named = {"payment_intent": f"pi_{number}"}
-    body = stripe("checkout.session.completed", {**SESSION, **paid, **named})
+    intent = {"payment_intent": f"pi_{number}"}
+    body = stripe("checkout.session.completed", {**SESSION, **paid, **intent})
     return {**body, "id": f"evt_{number}"}
 
 
@@ -171,8 +171,8 @@ def test_every_event_of_stripe_keeps_them(amount: Decimal, code: str) -> None:
         ("invoice.paid", INVOICE, "amount_paid"),
     ):
         body = stripe(topic, {**data, member: units, "currency": code.lower()})
-        made = event_of("stripe", body)
-        assert (Decimal(made["amount"]), made["currency"]) == (amount, code), topic
+        event = event_of("stripe", body)
+        assert (Decimal(event["amount"]), event["currency"]) == (amount, code), topic
     charge = {**CHARGE, "amount_refunded": units, "currency": code.lower()}
     refund = refund_of("stripe", stripe("charge.refunded", charge))
     (statement,) = refund["statements"]

@@ -41,11 +41,11 @@ def resting(
     for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
     stop, rests = threading.Event(), threading.Event()
-    rest = Worker._wait
+    wait = Worker._wait
 
     def note(self: Worker, connection: object) -> None:
         rests.set()
-        rest(self, connection)  # type: ignore[arg-type]
+        wait(self, connection)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Worker, "_wait", note)
     thread = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
@@ -95,11 +95,11 @@ def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> N
     now = [100.0]
 
     async def send() -> None:
-        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as other:
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as second_connection:
             sender = Notices(lambda: now[0])
             for pause in (0.0, LEAST_SECONDS / 2, LEAST_SECONDS, 0.0):
                 now[0] += pause
-                await sender.send(other)
+                await sender.send(second_connection)
 
     connection.execute(f"LISTEN {CHANNEL}")
     asyncio.run(send())

@@ -95,8 +95,8 @@ def test_what_was_meant(client: httpx.Client, name: str, warning: str) -> None:
 def test_at_most_ten_are_told(client: httpx.Client) -> None:
     ten = {f"unknown_{number}": 1 for number in range(10)}
     assert warnings(client, **ten) == [f"{name} is not a field." for name in ten]
-    told = warnings(client, **ten, one_more=2, another=3)
-    assert told == [*(f"{name} is not a field." for name in [*ten][:9]), "3 more are not fields."]
+    messages = warnings(client, **ten, one_more=2, another=3)
+    assert messages == [*(f"{name} is not a field." for name in [*ten][:9]), "3 more are not fields."]
 
 
 def test_a_fault_beside_an_unknown_field_is_still_a_fault(client: httpx.Client) -> None:
@@ -157,8 +157,8 @@ def test_sources_that_are_near(client: httpx.Client) -> None:
     body = {"touchpoints": [{**TOUCHPOINT, "source": "facebook"}]}
     response = client.post("/touchpoints/batch", json=body)
     [rule] = response.json()["errors"]["touchpoints.0.source"]
-    asked = "did you mean facebook_ads or facebook_organic?"
-    assert rule.startswith(f"The source is not known: {asked} It must be one of facebook_ads, ")
+    question = "did you mean facebook_ads or facebook_organic?"
+    assert rule.startswith(f"The source is not known: {question} It must be one of facebook_ads, ")
 
 
 def test_filters_tell_what_is_near(client: httpx.Client) -> None:

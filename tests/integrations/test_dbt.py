@@ -59,16 +59,16 @@ def render(text: str, source: str) -> str:
     assert day is not None
     environment = Environment(undefined=StrictUndefined, autoescape=False)
     types = SimpleNamespace(type_bigint=lambda: "bigint", type_string=lambda: "text")
-    given: dict[str, Any] = {
+    context: dict[str, Any] = {
         "var": lambda name: variables[name],
         "dbt": types,
         "ref": lambda name: name,
         "source": lambda _, table: source.format(name=table),
     }
-    given["headwater_day"] = lambda moment: environment.from_string(day[1]).render(
-        {**given, "moment": moment}
+    context["headwater_day"] = lambda moment: environment.from_string(day[1]).render(
+        {**context, "moment": moment}
     )
-    return environment.from_string(text).render(given)
+    return environment.from_string(text).render(context)
 
 
 MACRO = (PACKAGE / "macros" / "headwater_day.sql").read_text()
@@ -158,12 +158,12 @@ def postgres_url(stage: Stage, exports: Exports, tmp_path: Path, young_url: str)
     put_rates(exports.api)
     (tmp_path / "headwater").mkdir()
     save(exports, tmp_path / "headwater", "ndjson")
-    place = conninfo_to_dict(young_url)
-    place.pop("require_auth", None)  # older clients don't support it
+    options = conninfo_to_dict(young_url)
+    options.pop("require_auth", None)  # older clients don't support it
     for _ in range(2):  # a second run replaces the rows
         subprocess.run(
             ["psql", "--no-psqlrc", "--quiet", "--file", PACKAGE / "postgres.sql",
-             make_conninfo(**place)],
+             make_conninfo(**options)],
             cwd=tmp_path, check=True, timeout=60,
         )  # fmt: skip
     return young_url
@@ -203,9 +203,9 @@ def credited(api: Api) -> dict[tuple[str, str | None], Decimal]:
         ],
     )  # fmt: skip
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    found = {(row[0], row[1]): Decimal(str(row[-1])) for row in told["rows"]}
-    return {**found, ("", None): Decimal(str(told["unattributed"]["credited_revenue"]))}
+    report = answer.json()
+    credit = {(row[0], row[1]): Decimal(str(row[-1])) for row in report["rows"]}
+    return {**credit, ("", None): Decimal(str(report["unattributed"]["credited_revenue"]))}
 
 
 def test_revenue_equals_the_report(warehouse: Warehouse, api: Api) -> None:
@@ -213,12 +213,12 @@ def test_revenue_equals_the_report(warehouse: Warehouse, api: Api) -> None:
         "SELECT CAST(event_day AS text), source, sum(credited_revenue) FROM headwater__revenue_by_source"
         " GROUP BY event_day, source"
     ).fetchall()
-    found: dict[tuple[str, str | None], Decimal] = {}
+    revenues: dict[tuple[str, str | None], Decimal] = {}
     for day, source, revenue in rows:
         key = ("", None) if source == "unattributed" else (day, source)
-        found[key] = found.get(key, Decimal()) + (revenue or 0)
+        revenues[key] = revenues.get(key, Decimal()) + (revenue or 0)
     expected = credited(api)
-    assert {key: value for key, value in found.items() if value} == {
+    assert {key: value for key, value in revenues.items() if value} == {
         key: value for key, value in expected.items() if value
     }
     assert len(expected) > 10
@@ -226,8 +226,8 @@ def test_revenue_equals_the_report(warehouse: Warehouse, api: Api) -> None:
 
 def test_customers_have_the_revenue_of_reports(warehouse: Warehouse, api: Api) -> None:
     (revenue,) = warehouse.execute("SELECT sum(revenue) FROM headwater__customers").fetchall()[0]
-    told = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
-    assert revenue == Decimal(str(told["totals"]["revenue"]))
+    report = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
+    assert revenue == Decimal(str(report["totals"]["revenue"]))
 
 
 def test_every_amount_has_its_currency(warehouse: Warehouse) -> None:
@@ -235,10 +235,10 @@ def test_every_amount_has_its_currency(warehouse: Warehouse) -> None:
         "SELECT currency, count(*), count(amount_in_space_currency) FROM stg_headwater__events"
         " WHERE amount IS NOT NULL GROUP BY currency"
     ).fetchall()
-    converted = {currency: (amounts, known) for currency, amounts, known in rows}
+    converted = {currency: (amounts, known_count) for currency, amounts, known_count in rows}
     assert {"USD", "EUR", "JPY", "KWD", "XAF"} == converted.keys()
-    assert all(known == (0 if currency == "XAF" else amounts)
-               for currency, (amounts, known) in converted.items())  # fmt: skip
+    assert all(known_count == (0 if currency == "XAF" else amounts)
+               for currency, (amounts, known_count) in converted.items())  # fmt: skip
 
 
 def test_its_own_test_finds_nothing_wrong(warehouse: Warehouse) -> None:
@@ -331,10 +331,10 @@ def test_dbt_builds_it_on_duckdb(duckdb_folder: Path) -> None:
 
 @needs_dbt
 def test_dbt_builds_it_on_postgresql(tmp_path: Path, postgres_url: str, api: Api) -> None:
-    place = conninfo_to_dict(postgres_url)
+    options = conninfo_to_dict(postgres_url)
     write_profile(
-        tmp_path, type="postgres", host=place["host"], port=int(place.get("port") or 5432),
-        user=place["user"], password=place.get("password") or "", dbname=place["dbname"],
+        tmp_path, type="postgres", host=options["host"], port=int(options.get("port") or 5432),
+        user=options["user"], password=options.get("password") or "", dbname=options["dbname"],
         schema="analytics", threads=2,
     )  # fmt: skip
     check_build(dbt(tmp_path, "build"))
@@ -342,6 +342,6 @@ def test_dbt_builds_it_on_postgresql(tmp_path: Path, postgres_url: str, api: Api
         (revenue,) = connection.execute(
             "SELECT sum(credited_revenue) FROM analytics.headwater__revenue_by_source"
         ).fetchone() or (None,)
-    told = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
-    assert revenue == Decimal(str(told["totals"]["revenue"]))
+    report = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
+    assert revenue == Decimal(str(report["totals"]["revenue"]))
     check_stale(dbt(tmp_path, "source freshness"))

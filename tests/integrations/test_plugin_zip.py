@@ -35,8 +35,8 @@ def test_it_holds_the_plugin_its_license_and_its_texts(tmp_path: Path) -> None:
         names = set(archive.namelist())
         license_text = archive.read(f"{NAME}/LICENSE")
     php = {f"{NAME}/{path.relative_to(PLUGIN)}" for path in PLUGIN.rglob("*.php")}
-    others = {f"{NAME}/{name}" for name in ("readme.txt", "LICENSE", f"languages/{NAME}.pot")}
-    assert names == php | others
+    other_names = {f"{NAME}/{name}" for name in ("readme.txt", "LICENSE", f"languages/{NAME}.pot")}
+    assert names == php | other_names
     assert license_text == (ROOT / "LICENSE").read_bytes()
 
 

@@ -101,15 +101,15 @@ def shop(request: pytest.FixtureRequest, php: str, server: Running, stage: Stage
 
 
 def test_it_works(shop: Shop) -> None:
-    given = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"],
         ["status", "processing", 727], ["status", "completed", 727], ["run"],
         ["refund", 727, REFUND], ["refund", 727, {**REFUND, "id": 729, "amount": "19.30"}], ["run"],
         ["problem"],
     )  # fmt: skip
-    assert given == ["tok-5", 1, 1, [None], 1, 2, [0, None], ""]
+    assert results == ["tok-5", 1, 1, [None], 1, 2, [0, None], ""]
     waiting = shop.waiting()
-    assert [each["trk_token"] for each in waiting] == ["tok-5"] * 3
+    assert [entry["trk_token"] for entry in waiting] == ["tok-5"] * 3
     key = "woocommerce:shop.example:"
     assert shop.events() == [
         ("727", "W-727", "29.3500", f"{key}purchase:727", "ada@example.com", "EUR"),
@@ -144,13 +144,13 @@ def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
 
 def test_a_deleted_order_no_longer_counts(shop: Shop) -> None:
     """The refund is queued before the order is gone. A cancelled order isn't refunded again."""
-    other = {**ORDER, "id": 8, "order_number": "W-8"}
-    given = shop.do(
+    other_order = {**ORDER, "id": 8, "order_number": "W-8"}
+    results = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727],
-        ["checkout", CLASSIC, other, "tok-6"], ["status", "processing", 8],
+        ["checkout", CLASSIC, other_order, "tok-6"], ["status", "processing", 8],
         ["status", "cancelled", 8], ["run"], ["delete", 727], ["delete", 8], ["run"], ["problem"],
     )  # fmt: skip
-    assert given[-2:] == [[None], ""]
+    assert results[-2:] == [[None], ""]
     assert sum(map(float, shop.amounts())) == 0
 
 
@@ -172,9 +172,9 @@ def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
     orders[0]["status"] = "pending"
     orders[1]["meta"] = {"_wcpay_mode": "test"}
     orders[2]["total"] = "1e300"
-    added = [["add", order] for order in orders]
+    additions = [["add", order] for order in orders]
     reported = [["status", "processing", 120], ["refund", 120, {**REFUND, "id": 500}], ["run"]]
-    *_, first, _, last = shop.do(*added, *reported, ["backfill"], ["run"], ["progress"])
+    *_, first, _, last = shop.do(*additions, *reported, ["backfill"], ["run"], ["progress"])
     assert (first["state"], first["total"]) == ("running", 119)
     assert last == {"state": "done", "last_id": 120, "orders": 119, "total": 119, "sent": 118,
                     "refused": 1, "problem": ""}  # fmt: skip
@@ -185,18 +185,18 @@ def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
 
 def test_a_failed_batch_is_sent_again_and_a_paused_backfill_continues(shop: Shop) -> None:
     url = shop.settings["url"]
-    added = [["add", {**ORDER, "id": number, "status": "refunded"}] for number in range(1, 61)]
-    given = shop.do(
-        *added, ["set", {"url": NOWHERE}], ["backfill"], ["run", HOUR], ["progress"],
+    additions = [["add", {**ORDER, "id": number, "status": "refunded"}] for number in range(1, 61)]
+    results = shop.do(
+        *additions, ["set", {"url": NOWHERE}], ["backfill"], ["run", HOUR], ["progress"],
         ["backfill", "pause"], ["set", {"url": url}], ["run", 9 * HOUR], ["progress"],
         ["backfill"], ["run", 20 * HOUR], ["progress"], ["page"],
     )  # fmt: skip
-    failed, paused, done = (given[60 + index] for index in (3, 7, 10))
-    assert (failed["state"], failed["last_id"]) == ("running", 0)
-    assert "status 0" in failed["problem"]
-    assert (paused["state"], paused["sent"]) == ("paused", 0)
-    assert (done["state"], done["sent"], done["problem"]) == ("done", 60, "")
-    assert "60 of 60 orders done" in given[-1]
+    failed_progress, paused_progress, done_progress = (results[60 + index] for index in (3, 7, 10))
+    assert (failed_progress["state"], failed_progress["last_id"]) == ("running", 0)
+    assert "status 0" in failed_progress["problem"]
+    assert (paused_progress["state"], paused_progress["sent"]) == ("paused", 0)
+    assert (done_progress["state"], done_progress["sent"], done_progress["problem"]) == ("done", 60, "")
+    assert "60 of 60 orders done" in results[-1]
 
 
 def test_the_eraser_asks_headwater_to_erase_the_person(
@@ -207,15 +207,15 @@ def test_the_eraser_asks_headwater_to_erase_the_person(
     assert [item["data"][0]["value"] for item in exported["data"]] == ["tok-5"]
     assert exported["done"]
     shop.events()
-    *_, erased, left, unknown = shop.do(
+    *_, erase_answer, export_answer, unknown_answer = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["erase", "ada@example.com"],
         ["export", "ada@example.com"], ["erase", "nobody@example.com"],
     )  # fmt: skip
-    assert erased == {"items_removed": True, "items_retained": False, "messages": [], "done": True}
-    assert left["data"] == []
-    assert unknown == {**erased, "items_removed": False}
+    assert erase_answer == {"items_removed": True, "items_retained": False, "messages": [], "done": True}
+    assert export_answer["data"] == []
+    assert unknown_answer == {**erase_answer, "items_removed": False}
     shop.settings["url"] = ""
-    assert shop.do(["erase", "nobody@example.com"]) == [unknown]
+    assert shop.do(["erase", "nobody@example.com"]) == [unknown_answer]
     limited = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
     (refused,) = limited.do(["erase", "ada@example.com"])
     assert refused["items_retained"]
@@ -236,69 +236,69 @@ def test_nobody_opens_its_files() -> None:
 
 def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
     bad = ["", "a b", "<script>", "x" * 256, "tok\n", None]
-    given = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-1"], ["checkout", BLOCKS, ORDER, "tok.2~-_"],
         *(["checkout", BLOCKS, ORDER, cookie] for cookie in bad), ["personal"],
     )  # fmt: skip
-    assert given == ["tok-1", "tok.2~-_", *[""] * len(bad), {"a": "text", "_headwater_token": "numeric_id"}]
+    assert results == ["tok-1", "tok.2~-_", *[""] * len(bad), {"a": "text", "_headwater_token": "numeric_id"}]
 
 
 def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
     """Nothing is lost or doubled while Headwater is down or doesn't know the key."""
     url, key = shop.settings["url"], shop.settings["api_key"]
-    given = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["set", {"url": NOWHERE}],
         ["status", "processing", 727], ["run", 20 * HOUR], ["problem"],
         ["set", {"url": url, "api_key": "trk_sk_revoked"}], ["run", 25 * HOUR], ["problem"],
         ["set", {"api_key": key}], ["run", 48 * HOUR], ["problem"],
         ["run", 99 * HOUR], ["notes", 727],
     )  # fmt: skip
-    pauses = given[3]
+    pauses = results[3]
     assert pauses[:9] == [60 * 2**number for number in range(9)]
     assert pauses[9:] == [6 * HOUR] * len(pauses[9:])
-    assert "status 0" in given[4]
-    assert "status 401" in given[7]
-    assert given[-3:] == ["", [], []]
+    assert "status 0" in results[4]
+    assert "status 401" in results[7]
+    assert results[-3:] == ["", [], []]
     assert [event[0] for event in shop.events()] == ["727"]
 
 
 def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
-    given = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, {**ORDER, "total": "1e300"}, "tok-5"],
         ["status", "processing", 727], ["run", 99 * HOUR], ["notes", 727], ["problem"],
     )  # fmt: skip
-    assert given[2] == [None]
-    (note,) = given[3]
+    assert results[2] == [None]
+    (note,) = results[3]
     assert "amount" in note
-    assert "status 422" in given[4]
+    assert "status 422" in results[4]
 
 
 def test_what_is_not_reported(shop: Shop) -> None:
     """Not sent: an unpaid order and its refund, an order without a buyer, an order of an erased buyer, and a
     renewal that copied a mark.
     """
-    nobody = {**ORDER, "id": 1, "billing_email": ""}
+    anonymous_order = {**ORDER, "id": 1, "billing_email": ""}
     erased = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}
     renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "_headwater_token": "tok-5"}}
-    given = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
-        ["checkout", CLASSIC, nobody], ["status", "processing", 1], ["run"],
+        ["checkout", CLASSIC, anonymous_order], ["status", "processing", 1], ["run"],
         ["checkout", CLASSIC, erased], ["status", "processing", 3], ["run"],
         ["checkout", CLASSIC, renewal], ["status", "completed", 2], ["run"], ["problem"],
     )  # fmt: skip
-    assert given[1] == 0
-    assert given[-1] == ""
+    assert results[1] == 0
+    assert results[-1] == ""
     assert [event[0] for event in shop.events()] == ["2"]
 
 
 def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> None:
-    seen = {"session_entry": "https://shop.example/?gclid=abc", "utm_source": "google",
+    visit = {"session_entry": "https://shop.example/?gclid=abc", "utm_source": "google",
             "utm_medium": "cpc", "utm_term": "x" * 513}  # fmt: skip
-    entry = {f"_wc_order_attribution_{name}": text for name, text in seen.items()}
-    other = {**ORDER, "id": 8, "billing_email": "bob@example.com", "meta": entry}
+    entry = {f"_wc_order_attribution_{name}": text for name, text in visit.items()}
+    other_order = {**ORDER, "id": 8, "billing_email": "bob@example.com", "meta": entry}
     shop.do(
         ["checkout", CLASSIC, {**ORDER, "meta": entry}], ["status", "processing", 727],
-        ["checkout", CLASSIC, other, "tok-5"], ["status", "processing", 8], ["run"],
+        ["checkout", CLASSIC, other_order, "tok-5"], ["status", "processing", 8], ["run"],
     )  # fmt: skip
     shop.events()
     rows = shop.stage.connection.execute(
@@ -324,15 +324,15 @@ def test_an_order_without_a_visit_makes_no_touch(shop: Shop, made: dict[str, Any
 
 def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "consent": "required", "script": "/a/s.js"}
-    guest, known = shop.do(["head"], ["head", 17, "</script><b>&@example.com"])
+    guest_head, known_head = shop.do(["head"], ["head", 17, "</script><b>&@example.com"])
     tag = (
         '<script async src="https://hw.shop.example/a/s.js"'
         f' data-site="{SITE_KEY}" data-consent="required"></script>'
     )
-    assert tag in guest
-    assert "wp_listen_for_consent_change" in guest
-    assert "identify(" not in guest
-    assert known.endswith(
+    assert tag in guest_head
+    assert "wp_listen_for_consent_change" in guest_head
+    assert "identify(" not in guest_head
+    assert known_head.endswith(
         'trk.identify({"email":"\\u003C\\/script\\u003E\\u003Cb\\u003E\\u0026@example.com",'
         '"tracking_id":"17"})\n</script>\n'
     )
@@ -355,9 +355,9 @@ def test_settings_are_checked_and_secrets_are_not_shown(shop: Shop) -> None:
     typed = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
              "signing_secret": SIGNING_SECRET, "script": "/x.js", "consent": "required"}  # fmt: skip
     removed = {**typed, "signing_secret": "", "remove_signing_secret": "yes"}
-    kept, page, kept_later = shop.do(["save", typed], ["page"], ["save", removed])
-    assert kept == {**typed, "url": "https://hw.shop.example", "api_key": stored}
-    assert kept_later == {**kept, "signing_secret": ""}
+    kept_settings, page, kept_later = shop.do(["save", typed], ["page"], ["save", removed])
+    assert kept_settings == {**typed, "url": "https://hw.shop.example", "api_key": stored}
+    assert kept_later == {**kept_settings, "signing_secret": ""}
     assert stored not in page
     assert SIGNING_SECRET not in page
     assert 'name="headwater[api_key]" value=""' in page
@@ -373,9 +373,9 @@ def test_a_setting_of_the_wrong_form_changes_nothing(shop: Shop, typed: dict[str
     current = {**shop.settings, "url": "https://hw.shop.example", "api_key": ""}
     shop.settings |= {"signing_secret": SIGNING_SECRET}
     shop.settings["url"] = current["url"]
-    kept, page = shop.do(["save", {**current, **typed}], ["page"])
+    kept_settings, page = shop.do(["save", {**current, **typed}], ["page"])
     (name,) = typed
-    assert kept[name] == shop.settings[name]
+    assert kept_settings[name] == shop.settings[name]
     assert "was not changed" in page
 
 

@@ -151,8 +151,8 @@ def test_the_company_is_an_integer(api: Api, stage: Stage, body: str, rule: str)
     contact_id = stage.contact()
     response = api.send("PUT", f"/contacts/{contact_id}/company", content=body)
     assert response.status_code == 422, response.text
-    told = f"The company_id {rule}"
-    assert response.json() == {"message": told, "errors": {"company_id": [told]}}
+    message = f"The company_id {rule}"
+    assert response.json() == {"message": message, "errors": {"company_id": [message]}}
 
 
 def test_the_body_is_an_object(api: Api, stage: Stage) -> None:
@@ -176,19 +176,19 @@ def test_the_body_is_judged_before_the_id_is_looked_up(api: Api) -> None:
 def test_a_contact_of_another_space_is_unknown(
     api: Api, stage: Stage, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    theirs = other.company()
-    foreign = contact_with_a_past(other, company_id=theirs)
+    other_stage = make_stage(connection)
+    theirs = other_stage.company()
+    foreign = contact_with_a_past(other_stage, company_id=theirs)
     for method in ("PUT", "DELETE"):
         body = {"company_id": stage.company()}
         answers = [
             api.send(method, f"/contacts/{contact_id}/company", json=body)
             for contact_id in (foreign, UNKNOWN)
         ]
-        assert [each.status_code for each in answers] == [404, 404]
-        assert {each.content for each in answers} == {b'{"message":"Contact not found."}'}
-    assert company_of(other, foreign) == theirs
-    assert stamps(other, foreign) == [theirs] * 4
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert {answer.content for answer in answers} == {b'{"message":"Contact not found."}'}
+    assert company_of(other_stage, foreign) == theirs
+    assert stamps(other_stage, foreign) == [theirs] * 4
 
 
 def test_a_company_of_another_space_is_unknown(
@@ -213,9 +213,9 @@ def test_they_count_as_updates_of_contacts(api: Api, stage: Stage) -> None:
         api.send("PUT", f"{path}/company", json={"company_id": company_id}),
         api.send("DELETE", f"{path}/company"),
     ]
-    left = [int(answer.headers["x-ratelimit-remaining"]) for answer in answers]
+    remaining_calls = [int(answer.headers["x-ratelimit-remaining"]) for answer in answers]
     if answers[0].headers["x-ratelimit-reset"] == answers[2].headers["x-ratelimit-reset"]:
-        assert left == [left[0], left[0] - 1, left[0] - 2]
+        assert remaining_calls == [remaining_calls[0], remaining_calls[0] - 1, remaining_calls[0] - 2]
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -244,7 +244,7 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
     """The batch finds a company for the contact and writes its whole row. The attach comes after it."""
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="ann@mail.example", tracking_id="u1"))
-    contact_id, chosen = pipeline.contact_of(first), stage.company()
+    contact_id, chosen_company = pipeline.contact_of(first), stage.company()
     detach(api, contact_id)
     pipeline.put(event(tracking_id="u1", email="ann@acme.com", trk_source="email"))
     with ThreadPoolExecutor(1) as pool:
@@ -252,14 +252,14 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
             batch = claim(worker, stage.space_id, 10)
             assert batch is not None
             process(worker, batch)
-            attached = pool.submit(attach, api, contact_id, chosen)
+            attached = pool.submit(attach, api, contact_id, chosen_company)
             wait_until(lambda: is_waited_for(stage.connection, worker))
             assert not attached.done()
-        assert attached.result(20) == {"id": contact_id, "company_id": chosen}
-    assert company_of(stage, contact_id) == chosen
-    assert stamps(stage, contact_id) == [chosen] * 3
+        assert attached.result(20) == {"id": contact_id, "company_id": chosen_company}
+    assert company_of(stage, contact_id) == chosen_company
+    assert stamps(stage, contact_id) == [chosen_company] * 3
     pipeline.run(event(email="ann@acme.com"))
-    assert stamps(stage, contact_id) == [chosen] * 4
+    assert stamps(stage, contact_id) == [chosen_company] * 4
 
 
 def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
@@ -267,16 +267,16 @@ def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
 ) -> None:
     pipeline = Pipeline(stage.connection, stage.space_id)
     [first] = pipeline.run(event(email="ann@acme.com"))
-    contact_id, chosen = pipeline.contact_of(first), stage.company()
+    contact_id, chosen_company = pipeline.contact_of(first), stage.company()
     pipeline.put(event(email="ann@acme.com", trk_source="email"))
 
     async def attach_while_a_worker_tries() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            await attach_company(connection, stage.space_id, contact_id, chosen)
+            await attach_company(connection, stage.space_id, contact_id, chosen_company)
             tried = await asyncio.to_thread(process_space, worker, stage.space_id)
             assert tried.skipped == 1
 
     asyncio.run(attach_while_a_worker_tries())
     assert pipeline.process().stored == 1
-    assert company_of(stage, contact_id) == chosen
-    assert stamps(stage, contact_id) == [chosen] * 3
+    assert company_of(stage, contact_id) == chosen_company
+    assert stamps(stage, contact_id) == [chosen_company] * 3

@@ -88,11 +88,11 @@ def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> St
     """Make a Space with this mode, with a contact that has an event, a touchpoint and a visit."""
     stage = make_stage(connection)
     connection.execute("UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, stage.space_id))
-    made = Story(Api(client, stage.key), stage)
-    made.track(trk_source="google_ads", company_external_id=EXTERNAL)
-    company_id = made.company(BUSINESS if mode == "auto" else EXTERNAL)
-    stage.visit(made.contact_id, company_id=company_id)
-    return made
+    new_story = Story(Api(client, stage.key), stage)
+    new_story.track(trk_source="google_ads", company_external_id=EXTERNAL)
+    company_id = new_story.company(BUSINESS if mode == "auto" else EXTERNAL)
+    stage.visit(new_story.contact_id, company_id=company_id)
+    return new_story
 
 
 @pytest.fixture(params=["auto", "external_id"])
@@ -113,9 +113,9 @@ def external(client: httpx.Client, connection: psycopg.Connection) -> Story:
 
 def test_no_company_put_attaches(either: Story) -> None:
     either.detach()
-    chosen = either.stage.company()
-    either.attach(chosen)
-    assert either.is_stamped(chosen)
+    chosen_company = either.stage.company()
+    either.attach(chosen_company)
+    assert either.is_stamped(chosen_company)
 
 
 def test_attached_put_of_another_moves(either: Story) -> None:
@@ -127,15 +127,15 @@ def test_attached_put_of_another_moves(either: Story) -> None:
 
 
 def test_attached_put_of_the_same_repairs(either: Story) -> None:
-    chosen, wrong = either.stage.company(), either.stage.company()
-    either.attach(chosen)
+    chosen_company, wrong_company = either.stage.company(), either.stage.company()
+    either.attach(chosen_company)
     for table in ("events", "touchpoints", "visits"):
         either.stage.connection.execute(
-            f"UPDATE {table} SET company_id = %s WHERE space_id = %s", (wrong, either.stage.space_id)
+            f"UPDATE {table} SET company_id = %s WHERE space_id = %s", (wrong_company, either.stage.space_id)
         )
-    assert not either.is_stamped(chosen)
-    either.attach(chosen)
-    assert either.is_stamped(chosen)
+    assert not either.is_stamped(chosen_company)
+    either.attach(chosen_company)
+    assert either.is_stamped(chosen_company)
 
 
 def test_attached_delete_detaches(either: Story) -> None:
@@ -166,11 +166,11 @@ def test_auto_no_company_another_event_does_not(auto: Story) -> None:
 
 
 def test_auto_attached_sticks_through_later_events(auto: Story) -> None:
-    chosen = auto.stage.company()
-    auto.attach(chosen)
+    chosen_company = auto.stage.company()
+    auto.attach(chosen_company)
     auto.track(tracking_id="u1", company_external_id="crm-2", trk_source="email")
     auto.track(tracking_id="u1", email="ann@other.com")
-    assert auto.is_stamped(chosen)
+    assert auto.is_stamped(chosen_company)
 
 
 def test_auto_attached_sticks_until_detached(auto: Story) -> None:
@@ -194,10 +194,10 @@ def test_external_attached_by_hand_the_next_event_with_an_id_moves(external: Sto
 
 
 def test_external_attached_an_event_without_an_id_changes_nothing(external: Story) -> None:
-    chosen = external.stage.company()
-    external.attach(chosen)
+    chosen_company = external.stage.company()
+    external.attach(chosen_company)
     external.track(trk_source="email")
-    assert external.is_stamped(chosen)
+    assert external.is_stamped(chosen_company)
 
 
 def test_external_detached_the_next_event_with_an_id_attaches(external: Story) -> None:
@@ -209,11 +209,11 @@ def test_external_detached_the_next_event_with_an_id_attaches(external: Story) -
 
 
 def test_lists_by_company_follow_the_membership(either: Story) -> None:
-    stage, chosen = either.stage, either.stage.company()
-    colleague = stage.contact(company_id=chosen)
-    stage.touchpoint(colleague, "email", company_id=chosen)
+    stage, chosen_company = either.stage, either.stage.company()
+    colleague = stage.contact(company_id=chosen_company)
+    stage.touchpoint(colleague, "email", company_id=chosen_company)
     assert either.sources_of_my_events() == {"google_ads"}
-    either.attach(chosen)
+    either.attach(chosen_company)
     assert either.sources_of_my_events() == {"google_ads", "email"}
     either.detach()
     assert either.sources_of_my_events() == {"google_ads"}

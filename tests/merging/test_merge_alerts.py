@@ -29,8 +29,8 @@ def test_it_works(stage: Stage) -> None:
         for number in range(4):
             merge(stage, number)
             assert attend(stage.connection, stage.space_id)
-    told = [entry for entry in logs if entry["event"] == "merge_burst"]
-    assert told == [
+    bursts = [entry for entry in logs if entry["event"] == "merge_burst"]
+    assert bursts == [
         {"event": "merge_burst", "log_level": "warning", "space_id": stage.space_id,
          "last_hour": 2, "threshold": 2}
     ]  # fmt: skip

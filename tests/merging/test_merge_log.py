@@ -83,21 +83,21 @@ def test_only_a_contacts_own(stage: Stage, cli: Cli) -> None:
     stage.run(event(tracking_id="u9"), event(email="z@z-inc.com"))
     stage.run(event(tracking_id="u9", email="z@z-inc.com"))
     assert len(cli.json("merges")) == 3
-    assert [each["contact_id"] for each in cli.json("merges", ann)] == [cora, ben]
-    assert [each["contact_id"] for each in cli.json("merges", ben)] == [ben]
+    assert [merge["contact_id"] for merge in cli.json("merges", ann)] == [cora, ben]
+    assert [merge["contact_id"] for merge in cli.json("merges", ben)] == [ben]
 
 
 def test_a_survivor_tells_how_its_parts_came_together(stage: Stage, cli: Cli) -> None:
     stage.run(event(tracking_id="u1"), event(email="b@b.org"), event(trk_token="t1"))
     a, b, c = sorted(stage.values("contacts", "id"))
     stage.run(event(email="b@b.org", trk_token="t1"), event(email="b@b.org", tracking_id="u1"))
-    steps = [(each["contact_id"], each["merged_into"]) for each in cli.json("merges", a)]
+    steps = [(merge["contact_id"], merge["merged_into"]) for merge in cli.json("merges", a)]
     assert steps == [(b, a), (c, b)]
 
 
 def test_limit(stage: Stage, cli: Cli) -> None:
     (_, _, cora), _ = merged(stage)
-    assert [each["contact_id"] for each in cli.json("merges", "--limit", 1)] == [cora]
+    assert [merge["contact_id"] for merge in cli.json("merges", "--limit", 1)] == [cora]
 
 
 @pytest.mark.parametrize("limit", ["0", "10001", "x"])
@@ -127,10 +127,10 @@ def test_unmerge(stage: Stage, cli: Cli) -> None:
 
 def test_what_cannot_be_unmerged(connection: psycopg.Connection, stage: Stage, cli: Cli) -> None:
     (ann, _, _), _ = merged(stage)
-    (_, other, _), _ = merged(new_stage(connection))
-    told = f"headwater: Contact {ann} is not merged into another.\n"
-    assert cli("unmerge", ann, code=2) == told
-    for unknown in (other, 10**12, 10**30):
+    (_, other_contact, _), _ = merged(new_stage(connection))
+    error = f"headwater: Contact {ann} is not merged into another.\n"
+    assert cli("unmerge", ann, code=2) == error
+    for unknown in (other_contact, 10**12, 10**30):
         assert cli("unmerge", unknown, code=2) == "headwater: Contact not found.\n"
         assert cli("merges", unknown, code=2) == "headwater: Contact not found.\n"
     assert len([into for into in stage.values("contacts", "merged_into") if into == ann]) == 2
@@ -148,11 +148,11 @@ def test_the_log_is_in_the_order_of_events(stage: Stage) -> None:
         event(tracking_id="u1"), event(email="a@b.org"), event(trk_token="t1"),
         event(tracking_id="u2"), event(email="b@b.org"),
     )  # fmt: skip
-    both, other = stage.run(
+    first, second = stage.run(
         event(tracking_id="u1", email="a@b.org", trk_token="t1"), event(tracking_id="u2", email="b@b.org")
     )
     rows = stage.rows("merges", "id", "receipt_id", "cause")
-    assert [row[1:] for row in rows] == [(both, "email"), (both, "trk_token"), (other, "email")]
+    assert [row[1:] for row in rows] == [(first, "email"), (first, "trk_token"), (second, "email")]
 
 
 def test_every_cause_has_its_words(stage: Stage) -> None:

@@ -56,10 +56,10 @@ def values(stage: Stage, contact: int) -> set[tuple[str, str]]:
 def test_it_works(stage: Stage, undo: Undo) -> None:
     first, second = stage.run(event(**ANN), event(**BEN, trk_source="google_ads", full_name="Ben", phone="1"))
     ann, ben = stage.contact_of(first), stage.contact_of(second)
-    [both] = stage.run(event(**ANN, **BEN))
+    [merging_receipt] = stage.run(event(**ANN, **BEN))
     assert stage.contact_of(second) == ann
     assert undo(stage, ben) == UnmergeResult(ben, ann, 1, events=1, touchpoints=1, visits=0, hits=0)
-    assert stage.contact_of(first) == stage.contact_of(both) == ann
+    assert stage.contact_of(first) == stage.contact_of(merging_receipt) == ann
     assert stage.contact_of(second) == ben
     assert stage.rows("touchpoints", "contact_id", "origin_id") == [(ben, None)]
     assert values(stage, ann) == {("tracking_id", "u1")}
@@ -96,7 +96,7 @@ def test_its_identifiers_find_it_again(stage: Stage, undo: Undo) -> None:
     ann, ben = two(stage)
     stage.run(event(**BEN), event(**ANN), event(**BEN, trk_token="t9"))
     undo(stage, ben)
-    assert [stage.contact_of(each) for each in stage.run(event(**ANN), event(**BEN))] == [ann, ben]
+    assert [stage.contact_of(receipt) for receipt in stage.run(event(**ANN), event(**BEN))] == [ann, ben]
 
 
 def test_a_tracking_id_finds_it_again(stage: Stage, undo: Undo) -> None:
@@ -105,23 +105,23 @@ def test_a_tracking_id_finds_it_again(stage: Stage, undo: Undo) -> None:
     stage.run(event(email="a@b.org", tracking_id="u2"))
     stage.run(event(tracking_id="u2"))
     undo(stage, younger)
-    [again] = stage.run(event(tracking_id="u2"))
-    assert stage.contact_of(again) == younger != older
+    [receipt] = stage.run(event(tracking_id="u2"))
+    assert stage.contact_of(receipt) == younger != older
 
 
 def test_a_token_seen_since_finds_it_again(stage: Stage, undo: Undo) -> None:
-    known, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
-    ids = stage.contact_of(known), stage.contact_of(anonymous)
+    known_receipt, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
+    ids = stage.contact_of(known_receipt), stage.contact_of(anonymous)
     stage.run(event(email="a@b.org", trk_token="t1"))
     stage.run(event(trk_token="t1"))
     undo(stage, ids[1])
-    [again] = stage.run(event(trk_token="t1"))
-    assert stage.contact_of(again) == ids[1]
+    [receipt] = stage.run(event(trk_token="t1"))
+    assert stage.contact_of(receipt) == ids[1]
 
 
 def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> None:
     """Another contact that had the token in the meantime doesn't get the first contact's token."""
-    known, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
+    known_receipt, anonymous = stage.run(event(email="a@b.org"), event(trk_token="t1"))
     first = stage.contact_of(anonymous)
     stage.run(
         event(email="a@b.org", trk_token="t1"),
@@ -129,8 +129,8 @@ def test_a_token_of_others_since_finds_it_again(stage: Stage, undo: Undo) -> Non
         event(email="a@b.org", trk_token="t1"),
     )
     undo(stage, first)
-    [again] = stage.run(event(trk_token="t1"))
-    assert stage.contact_of(again) == first != stage.contact_of(known)
+    [receipt] = stage.run(event(trk_token="t1"))
+    assert stage.contact_of(receipt) == first != stage.contact_of(known_receipt)
 
 
 def test_what_came_after_the_merge_stays_with_the_survivor(stage: Stage, undo: Undo) -> None:
@@ -251,7 +251,7 @@ def test_contacts_made_and_merged_in_one_batch(stage: Stage, undo: Undo) -> None
     [company] = stage.values("companies", "id")
     assert stage.rows("merges", "company_id", "filled") == [(company, ["email", "name", "company_id"])]
     undo(stage, b)
-    assert [stage.contact_of(each) for each in receipts] == [a, b, a]
+    assert [stage.contact_of(receipt) for receipt in receipts] == [a, b, a]
     assert column(stage, "company_id") == {a: None, b: company}
     assert column(stage, "email") == {a: None, b: "b@b-inc.com"}
 
@@ -264,7 +264,7 @@ def test_it_can_merge_and_be_undone_again(stage: Stage, undo: Undo) -> None:
         assert column(stage, "merged_into") == {ann: None, ben: ann}
     undo(stage, ben)
     assert column(stage, "merged_into") == {ann: None, ben: None}
-    assert len([each for each in stage.values("merges", "undone_at") if each]) == 3
+    assert len([undone_at for undone_at in stage.values("merges", "undone_at") if undone_at]) == 3
 
 
 def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:

@@ -99,13 +99,13 @@ def state(stage: Stage) -> dict[str, dict[Any, Any]]:
 
 def last_merging(events: list[AcceptedEvent]) -> int:
     """Return the index of the last event that merges, or -1."""
-    model, found = Model(), -1
-    for index, each in enumerate(events):
+    model, last_index = Model(), -1
+    for index, item in enumerate(events):
         before = len(model.merges)
-        model.take(each)
+        model.take(item)
         if len(model.merges) > before:
-            found = index
-    return found
+            last_index = index
+    return last_index
 
 
 def merged_by(stage: Stage, receipt: int) -> list[int]:
@@ -134,8 +134,8 @@ def test_undoing_the_last_merge_restores_what_was(
     after = state(stage)
     contact = after["events"].pop(receipt)
     after["touchpoints"].pop(receipt, None)
-    for part in ("events", "touchpoints", "merged_into"):
-        assert after[part] == before[part]
+    for key in ("events", "touchpoints", "merged_into"):
+        assert after[key] == before[key]
     compare_identifiers(before["identifiers"], after["identifiers"], cause, contact)
     compare_contacts(before, after, cause, contact)
     check_all(database_url, stage)
@@ -166,18 +166,18 @@ def compare_contacts(
     before: dict[str, Any], after: dict[str, Any], cause: AcceptedEvent, contact: int
 ) -> None:
     """Check that contacts are equal, except for values from the event itself."""
-    told = (
+    event_values = (
         cause.email, cause.full_name, cause.phone,
         *(cause.profile_fields.get(slot) for slot in (1, 16)),
     )  # fmt: skip
-    for each, columns in before["columns"].items():
-        for had, has, new in zip(columns, after["columns"][each], told, strict=True):
-            assert has == had or (each == contact and str(has) in (str(new), "None"))
+    for contact_id, columns in before["columns"].items():
+        for had, has, new in zip(columns, after["columns"][contact_id], event_values, strict=True):
+            assert has == had or (contact_id == contact and str(has) in (str(new), "None"))
     # A company is identified by its own id or by a business address.
     names_company = cause.company_external_id is not None or cause.email is not None
-    for each, company in before["companies"].items():
-        if each != contact or not names_company:
-            assert after["companies"][each] == company
+    for contact_id, company in before["companies"].items():
+        if contact_id != contact or not names_company:
+            assert after["companies"][contact_id] == company
 
 
 @FEWER
@@ -190,19 +190,19 @@ def test_all_merges_can_be_undone_in_any_order(
     mode: str,
     sizes: list[int],
 ) -> None:
-    told = [
+    events_with_values = [
         AcceptedEvent(
-            **{**{name: getattr(each, name) for name in each.__struct_fields__},
-               "profile_fields": {1: f"value {index}"} if each.profile_fields else {}}
+            **{**{name: getattr(event, name) for name in event.__struct_fields__},
+               "profile_fields": {1: f"value {index}"} if event.profile_fields else {}}
         )
-        for index, each in enumerate(events)
+        for index, event in enumerate(events)
     ]  # fmt: skip
     model = Model()
-    for each in told:
-        model.take(each)
+    for item in events_with_values:
+        model.take(item)
     assume(model.merges)
     stage = new_stage(connection, company_identity_mode=mode)
-    run(stage, told, sizes)
+    run(stage, events_with_values, sizes)
     merged = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
     for contact in data.draw(st.permutations(merged)):
         undo(database_url, stage, contact)
@@ -210,14 +210,14 @@ def test_all_merges_can_be_undone_in_any_order(
     check_nothing_is_merged(stage)
     numbers = sorted(stage.values("contacts", "id"))
     events_of = dict(stage.rows("events", "id", "contact_id"))
-    assert [numbers.index(events_of[each]) for each in stage.receipts] == model.placed
+    assert [numbers.index(events_of[receipt]) for receipt in stage.receipts] == model.placed
     last_told: dict[int, str] = {}
-    for contact, each in zip(model.placed, told, strict=True):
-        if each.profile_fields:
-            last_told[contact] = each.profile_fields[1]
+    for contact, item in zip(model.placed, events_with_values, strict=True):
+        if item.profile_fields:
+            last_told[contact] = item.profile_fields[1]
     assert stage.values("contacts", "id") == numbers
     assert [value for _, value in stage.rows("contacts", "id", "profile_field_1")] == [
-        last_told.get(place) for place in range(len(numbers))
+        last_told.get(number) for number in range(len(numbers))
     ]
 
 
@@ -281,8 +281,10 @@ def check_primaries(stage: Stage) -> None:
     for contact, into, *primaries in stage.rows("contacts", "id", "merged_into", *COLUMNS[:3]):
         if into is None:
             for kind, primary in zip(COLUMNS, primaries, strict=False):
-                own = [value for owner, each, value in rows if (owner, each) == (contact, kind)]
-                assert primary in (own or [None])
+                own_values = [
+                    value for owner, value_kind, value in rows if (owner, value_kind) == (contact, kind)
+                ]
+                assert primary in (own_values or [None])
 
 
 def check_attribution(database_url: str, stage: Stage) -> None:
@@ -297,24 +299,24 @@ def check_attribution(database_url: str, stage: Stage) -> None:
         Touch(*row[:4], NAMES[row[4]])
         for row in stage.rows("touchpoints", "id", "contact_id", "company_id", "occurred_at", "source_id")
     ]
-    times = [each.event_time for each in events]
+    times = [event.event_time for event in events]
     time = TimeRange(min(times), max(times) + timedelta(days=1))
-    shown = complete_fields(["source", "touchpoint_id"], credited=True)
-    wanted = tuple(SOURCE_IDS[name] for name in {touch.source for touch in touches})
+    fields = complete_fields(["source", "touchpoint_id"], credited=True)
+    source_ids = tuple(SOURCE_IDS[name] for name in {touch.source for touch in touches})
 
     async def compare() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as reader:
             for by_company in (False, True):
-                asked = Attribution("linear", 0, wanted, by_company)
-                selection = EventSelection(time, (), asked, (), shown)
+                attribution = Attribution("linear", 0, source_ids, by_company)
+                selection = EventSelection(time, (), attribution, (), fields)
                 page = await list_events(reader, stage.space_id, ListEvents(selection, 1000, None))
-                found = [json.loads(line) for line in page.lines]
+                rows = [json.loads(line) for line in page.lines]
                 expected = credits_of(events, touches, "linear", days=0, by_company=by_company)
-                assert [(row["id"], row["touchpoint_id"]) for row in found] == [
+                assert [(row["id"], row["touchpoint_id"]) for row in rows] == [
                     (row.event.id, row.touch.id) for row in expected
                 ]
 
-    if wanted:
+    if source_ids:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(query, "RARE", 0)
             asyncio.run(compare())

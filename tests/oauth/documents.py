@@ -22,11 +22,11 @@ def new_url(path: str = "/client.json") -> str:
 
 def document(url: str, **changes: Any) -> dict[str, Any]:
     """Return a valid document with these changes; None leaves a member out."""
-    given = {
+    fields = {
         "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
         "token_endpoint_auth_method": "none",
     } | changes  # fmt: skip
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def asking(internet: Internet, act: Callable[[HostedClients], Awaitable[Any]]) -> Any:

@@ -23,9 +23,9 @@ from tests.support.waiting import PATIENCE_SECONDS
 @pytest.fixture(scope="session")
 def internet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Internet]:
     """A fake internet."""
-    made = Internet(tmp_path_factory.mktemp("internet"))
-    yield made
-    made.close()
+    fake_internet = Internet(tmp_path_factory.mktemp("internet"))
+    yield fake_internet
+    fake_internet.close()
 
 
 @pytest.fixture(scope="session")
@@ -50,9 +50,11 @@ def installation(
 ) -> Iterator[Installation]:
     """The application with users and assistants."""
     with httpx.Client(base_url=assisted.base_url, timeout=PATIENCE_SECONDS) as http:
-        made = Installation(assisted.base_url, Accounts(database_url), connection, internet, make_space, http)
-        yield made
-        made.close()
+        new_installation = Installation(
+            assisted.base_url, Accounts(database_url), connection, internet, make_space, http
+        )
+        yield new_installation
+        new_installation.close()
 
 
 @pytest.fixture

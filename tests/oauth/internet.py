@@ -31,8 +31,8 @@ def page(
 ) -> Page:
     """Return a page that is sent completely."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    given = {"Content-Type": kind, "Content-Length": str(len(content)), **headers}
-    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items())
+    all_headers = {"Content-Type": kind, "Content-Length": str(len(content)), **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in all_headers.items())
 
     def answer(wire: ssl.SSLSocket) -> None:
         wire.sendall(f"HTTP/1.1 {status} X\r\nConnection: close\r\n{lines}\r\n".encode() + content)
@@ -70,9 +70,11 @@ class Internet:
         """
         self.dialled: list[tuple[str, int]] = []
         self.asked: list[str] = []
-        trusted, other = (certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid"))
-        self._tls = ssl.create_default_context(cafile=trusted)
-        self._trusted, self._other = _Site(self, trusted), _Site(self, other)
+        trusted_certificate, other_certificate = (
+            certify(folder, name) for name in (f"*.{DOMAIN}", "other.invalid")
+        )
+        self._tls = ssl.create_default_context(cafile=trusted_certificate)
+        self._trusted, self._other = _Site(self, trusted_certificate), _Site(self, other_certificate)
         self.untrusted: set[str] = set()
         """Addresses of servers with an untrusted certificate."""
 
@@ -83,9 +85,9 @@ class Internet:
 
     def egress(self) -> Egress:
         """Return an outgoing HTTP client that is connected to this internet."""
-        made = Egress(resolver=self._resolve, tls=self._tls)
-        cast("Any", made._pool._network_backend)._plain = _Wire(self)
-        return made
+        egress = Egress(resolver=self._resolve, tls=self._tls)
+        cast("Any", egress._pool._network_backend)._plain = _Wire(self)
+        return egress
 
     async def _resolve(self, name: str, _: int) -> list[str]:
         answers = self.names.get(name)
@@ -128,10 +130,10 @@ class _Handler(socketserver.BaseRequestHandler):
         with suppress(OSError, ssl.SSLError), site.tls.wrap_socket(request, server_side=True) as wire:
             head = b""
             while b"\r\n\r\n" not in head:
-                piece = wire.recv(4096)
-                if not piece:
+                chunk = wire.recv(4096)
+                if not chunk:
                     return
-                head += piece
+                head += chunk
             lines = head.decode().split("\r\n")
             host = next(line[6:] for line in lines if line.lower().startswith("host: "))
             url = host + lines[0].split(" ")[1]

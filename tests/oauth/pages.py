@@ -23,13 +23,13 @@ class _Reader(HTMLParser):
         self.words: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(PageForm(given.get("action", "")))
-        if tag in ("input", "button") and self.forms and "name" in given:
-            form, name, value = self.forms[-1], given["name"], given.get("value", "")
-            if tag == "button" or given.get("type") in {"radio", "checkbox"}:
-                if "disabled" not in given:
+            self.forms.append(PageForm(attributes.get("action", "")))
+        if tag in ("input", "button") and self.forms and "name" in attributes:
+            form, name, value = self.forms[-1], attributes["name"], attributes.get("value", "")
+            if tag == "button" or attributes.get("type") in {"radio", "checkbox"}:
+                if "disabled" not in attributes:
                     form.options.setdefault(name, []).append(value)
             else:
                 form.fields[name] = value

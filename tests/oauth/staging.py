@@ -43,9 +43,9 @@ def challenge_of(verifier: str) -> str:
 
 def make_query(location: str) -> dict[str, str]:
     """Return the parameters of a URL, each given once."""
-    found = parse_qs(urlsplit(location).query, keep_blank_values=True, strict_parsing=True)
-    assert all(len(values) == 1 for values in found.values())
-    return {name: values[0] for name, values in found.items()}
+    parameters = parse_qs(urlsplit(location).query, keep_blank_values=True, strict_parsing=True)
+    assert all(len(values) == 1 for values in parameters.values())
+    return {name: values[0] for name, values in parameters.items()}
 
 
 @dataclass
@@ -56,8 +56,8 @@ class Person:
     user: User
 
     def log_in(self, next_path: str = "/console") -> httpx.Response:
-        shown = self.browser.get("/login", params={"next": next_path})
-        return self.submit(shown, "/login", email=self.user.email, password=PASSWORD)
+        answer = self.browser.get("/login", params={"next": next_path})
+        return self.submit(answer, "/login", email=self.user.email, password=PASSWORD)
 
     def submit(self, shown: httpx.Response, path: str, **typed: str) -> httpx.Response:
         """Submit a page's form."""
@@ -70,9 +70,9 @@ class Person:
         return self.browser.get(f"{AUTHORIZE}?{query}")
 
     def form(self, request: Mapping[str, str] | str) -> PageForm:
-        shown = self.look(request)
-        assert shown.status_code == 200, shown.text
-        return read_form_to(shown.text, AUTHORIZE)
+        answer = self.look(request)
+        assert answer.status_code == 200, answer.text
+        return read_form_to(answer.text, AUTHORIZE)
 
     def answer(
         self, request: Mapping[str, str] | str, decision: str = "approve", **typed: str
@@ -92,20 +92,20 @@ class Assistant:
 
     def request(self, **changes: str | None) -> dict[str, str]:
         """Return the parameters of an authorization request; None leaves one out."""
-        given = {
+        parameters = {
             "response_type": "code", "client_id": self.id, "redirect_uri": self.redirect_uri,
             "code_challenge": challenge_of(self.verifier), "code_challenge_method": "S256",
             "state": "st", "scope": "mcp:use",
         } | changes  # fmt: skip
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def form(self, code: str, /, **changes: str | None) -> dict[str, str]:
         """Return the parameters of a token request; None leaves one out."""
-        given = {
+        parameters = {
             "grant_type": "authorization_code", "code": code, "client_id": self.id,
             "redirect_uri": self.redirect_uri, "code_verifier": self.verifier,
         } | changes  # fmt: skip
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None}
 
 
 @dataclass
@@ -139,9 +139,9 @@ class Installation:
         return person
 
     def register(self, body: Any = None, address: str | None = None, **more: Any) -> httpx.Response:
-        given = {"client_name": "Test", "redirect_uris": [LOOPBACK]} | more
+        metadata = {"client_name": "Test", "redirect_uris": [LOOPBACK]} | more
         headers = {"X-Forwarded-For": address or new_address()}
-        return self.http.post(REGISTER, json=given if body is None else body, headers=headers)
+        return self.http.post(REGISTER, json=metadata if body is None else body, headers=headers)
 
     def assistant(self, redirect_uri: str = LOOPBACK, name: str = "Test") -> Assistant:
         """Make a client that registers itself."""
@@ -153,11 +153,11 @@ class Installation:
         """Make a client with a metadata document on its own host."""
         host = f"h{secrets.token_hex(6)}.{DOMAIN}"
         url = f"https://{host}/client.json"
-        given = {
+        metadata = {
             "client_id": url, "client_name": "Hosted", "redirect_uris": [LOOPBACK],
             "token_endpoint_auth_method": "none", **(document or {}),
         }  # fmt: skip
-        self.internet.pages[url.removeprefix("https://")] = page(given, **headers)
+        self.internet.pages[url.removeprefix("https://")] = page(metadata, **headers)
         return Assistant(url)
 
     def code(self, person: Person, assistant: Assistant, **changes: str | None) -> str:
@@ -187,7 +187,7 @@ class Installation:
     def at_once(self, acts: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run all functions at the same time, and return their results."""
         with ThreadPoolExecutor(len(acts)) as pool:
-            return [done.result() for done in [pool.submit(act) for act in acts]]
+            return [future.result() for future in [pool.submit(act) for act in acts]]
 
     def fill(self, space_id: int, person: Person, leaving: int = 0) -> None:
         """Create tokens for the Space until it has room for `leaving` more."""

@@ -31,24 +31,24 @@ def refused(installation: Installation, answer: httpx.Response, error: str) -> d
     assert answer.headers["location"].startswith(LOOPBACK + "?")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["referrer-policy"] == "no-referrer"
-    told = make_query(answer.headers["location"])
-    assert (told["error"], told["iss"]) == (error, installation.base_url)
-    assert "code" not in told
-    return told
+    parameters = make_query(answer.headers["location"])
+    assert (parameters["error"], parameters["iss"]) == (error, installation.base_url)
+    assert "code" not in parameters
+    return parameters
 
 
 def test_it_works(installation: Installation, person: Person, assistant: Assistant, space_id: int) -> None:
-    shown = person.look(assistant.request())
-    assert shown.status_code == 200
-    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    page = person.look(assistant.request())
+    assert page.status_code == 200
+    answer = person.submit(page, AUTHORIZE, decision="approve")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith(LOOPBACK + "?code=trk_code_")
-    told = make_query(answer.headers["location"])
-    assert set(told) == {"code", "state", "iss"}
-    assert (told["state"], told["iss"]) == ("st", installation.base_url)
-    code = told["code"].removeprefix("trk_code_")
+    parameters = make_query(answer.headers["location"])
+    assert set(parameters) == {"code", "state", "iss"}
+    assert (parameters["state"], parameters["iss"]) == ("st", installation.base_url)
+    code = parameters["code"].removeprefix("trk_code_")
     assert len(code) == 43
-    token = installation.exchange(assistant, told["code"]).json()["access_token"]
+    token = installation.exchange(assistant, parameters["code"]).json()["access_token"]
     assert installation.knock(space_id, token).status_code == 200
 
 
@@ -57,14 +57,14 @@ def test_who_is_not_logged_in_logs_in_first(
 ) -> None:
     person = installation.person(space_id, logged_in=False)
     query = urlencode(assistant.request(state="a b&c=ä"))
-    asked = person.look(query)
-    assert asked.status_code == 303
-    here = f"{AUTHORIZE}?{query}"
-    assert asked.headers["location"] == f"/login?next={quote(here, safe='/')}"
-    answer = person.log_in(here)
-    assert answer.headers["location"] == here
-    shown = person.browser.get(answer.headers["location"])
-    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    redirect = person.look(query)
+    assert redirect.status_code == 303
+    address = f"{AUTHORIZE}?{query}"
+    assert redirect.headers["location"] == f"/login?next={quote(address, safe='/')}"
+    answer = person.log_in(address)
+    assert answer.headers["location"] == address
+    page = person.browser.get(answer.headers["location"])
+    answer = person.submit(page, AUTHORIZE, decision="approve")
     assert make_query(answer.headers["location"])["state"] == "a b&c=ä"
 
 
@@ -175,9 +175,9 @@ def test_what_is_told_to_the_client(
     installation: Installation, person: Person, assistant: Assistant,
     changes: dict[str, str | None], error: str,
 ) -> None:  # fmt: skip
-    told = refused(installation, person.look(assistant.request(**changes)), error)
-    assert told["state"] == "st"
-    assert told["error_description"]
+    parameters = refused(installation, person.look(assistant.request(**changes)), error)
+    assert parameters["state"] == "st"
+    assert parameters["error_description"]
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_nothing_is_given_twice(
 ) -> None:
     request = {name: "x"} | assistant.request()
     query = urlencode([*request.items(), (name, "x")])
-    told = refused(installation, person.look(query), error)
-    assert ("state" in told) == (name != "state")
-    assert set(told["error_description"]) <= {*map(chr, range(32, 127))} - {'"', "\\"}
+    parameters = refused(installation, person.look(query), error)
+    assert ("state" in parameters) == (name != "state")
+    assert set(parameters["error_description"]) <= {*map(chr, range(32, 127))} - {'"', "\\"}
 
 
 def test_resources_of_this_installation(
@@ -227,8 +227,8 @@ def test_the_state_comes_back(person: Person, assistant: Assistant, state: str) 
 
 @pytest.mark.parametrize("state", [None, ""])
 def test_no_state_stays_away(person: Person, assistant: Assistant, state: str | None) -> None:
-    told = make_query(person.answer(assistant.request(state=state)).headers["location"])
-    assert set(told) == {"code", "iss"}
+    parameters = make_query(person.answer(assistant.request(state=state)).headers["location"])
+    assert set(parameters) == {"code", "iss"}
 
 
 def test_a_redirect_address_keeps_its_query(installation: Installation, person: Person) -> None:
@@ -247,8 +247,8 @@ def test_an_application_is_redirected_to(installation: Installation, person: Per
 
 def test_no_other_parameter_leads_anywhere(person: Person, assistant: Assistant) -> None:
     evil = dict.fromkeys(("next", "url", "return_to", "post_logout"), "https://evil.example/")
-    shown = person.look(assistant.request() | evil)
-    answer = person.submit(shown, AUTHORIZE, decision="approve", next="https://evil.example/")
+    page = person.look(assistant.request() | evil)
+    answer = person.submit(page, AUTHORIZE, decision="approve", next="https://evil.example/")
     assert answer.headers["location"].startswith(LOOPBACK)
     for path in ("//evil.example", "/\\evil.example", "https://evil.example", "/%5c/evil.example"):
         location = person.browser.get("/login", params={"next": path}).headers["location"]
@@ -286,9 +286,9 @@ def test_other_pages_may_not_read_it(person: Person, assistant: Assistant) -> No
 @given(state=st.text(min_size=1, max_size=100), code=st.text("abc_-", min_size=1))
 def test_an_answer_says_what_it_was_given(state: str, code: str) -> None:
     for uri in ("http://127.0.0.1/", "http://127.0.0.1", "cursor://x/y", "https://claude.ai/?a=b"):
-        told = make_query(ReplyTarget(uri, state, "https://issuer.example").success(code))
-        assert (told["state"], told["code"]) == (state, code)
-        assert told["iss"] == "https://issuer.example"
+        parameters = make_query(ReplyTarget(uri, state, "https://issuer.example").success(code))
+        assert (parameters["state"], parameters["code"]) == (state, code)
+        assert parameters["iss"] == "https://issuer.example"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -12,10 +12,10 @@ from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Pe
 
 def denied(installation: Installation, answer: httpx.Response) -> None:
     assert answer.status_code == 303, answer.text
-    told = make_query(answer.headers["location"])
-    description = told.pop("error_description")
+    parameters = make_query(answer.headers["location"])
+    description = parameters.pop("error_description")
     assert description
-    assert told == {"error": "access_denied", "state": "st", "iss": installation.base_url}
+    assert parameters == {"error": "access_denied", "state": "st", "iss": installation.base_url}
 
 
 def codes(installation: Installation, space_id: int) -> int:
@@ -30,16 +30,16 @@ def test_it_works(installation: Installation, space_id: int) -> None:
     installation.connection.execute("UPDATE spaces SET name = 'Acme' WHERE id = %s", (space_id,))
     person = installation.person(space_id)
     assistant = installation.assistant(name="A <b>bold</b> one")
-    shown = person.look(assistant.request())
-    text = read_text(shown.text)
+    page = person.look(assistant.request())
+    text = read_text(page.text)
     for words in (
         "A <b>bold</b> one", "registered itself", "its name is not verified", "127.0.0.1", "this device",
         person.user.email, "Acme", "Any program on your device", "see the reports",
         "erase a contact's personal data",
     ):  # fmt: skip
         assert words in text
-    assert "<b>bold" not in shown.text
-    denied(installation, person.submit(shown, AUTHORIZE, decision="deny"))
+    assert "<b>bold" not in page.text
+    denied(installation, person.submit(page, AUTHORIZE, decision="deny"))
     assert codes(installation, space_id) == 0
 
 
@@ -52,9 +52,9 @@ def test_reading_only_is_offered_to_who_may_change(
         (Role.OWNER, "mcp:read", False, False),
         (Role.VIEWER, "mcp:use", False, False),
     ):
-        shown = installation.person(space_id, role=role).look(assistant.request(scope=scope)).text
-        assert ((choice in shown), (writes in shown)) == (may_choose, may_write), (role, scope)
-        assert "see the reports" in shown
+        text = installation.person(space_id, role=role).look(assistant.request(scope=scope)).text
+        assert ((choice in text), (writes in text)) == (may_choose, may_write), (role, scope)
+        assert "see the reports" in text
 
 
 def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
@@ -71,9 +71,9 @@ def test_the_page_keeps_to_itself(person: Person, assistant: Assistant) -> None:
 
 def test_names_that_mislead_are_shown_plainly(installation: Installation, person: Person) -> None:
     assistant = installation.assistant(name="Nice\u202eelgooG\u2066\u200b")
-    shown = person.look(assistant.request())
-    assert "NiceelgooG" in read_text(shown.text)
-    assert not set("\u202e\u2066\u200b") & set(shown.text)
+    page = person.look(assistant.request())
+    assert "NiceelgooG" in read_text(page.text)
+    assert not set("\u202e\u2066\u200b") & set(page.text)
     token = installation.token(person, assistant)
     row = installation.connection.execute(
         "SELECT name FROM mcp_tokens WHERE hint = %s AND user_id = %s", (token[-4:], person.user.id)
@@ -125,12 +125,12 @@ def test_a_person_chooses_among_their_own_spaces(installation: Installation, ass
     installation.connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed,))
     person = installation.person(mine, also_mine, closed, full)
     installation.fill(full, person)
-    shown = person.look(assistant.request())
-    form = read_form_to(shown.text, AUTHORIZE)
+    page = person.look(assistant.request())
+    form = read_form_to(page.text, AUTHORIZE)
     assert sorted(form.options["space_id"]) == sorted(map(str, (mine, also_mine)))
-    assert f'href="/console/spaces/{full}/mcp"' in shown.text
-    assert "all 25 tokens are in use" in read_text(shown.text)
-    assert "its subscription is inactive" in read_text(shown.text)
+    assert f'href="/console/spaces/{full}/mcp"' in page.text
+    assert "all 25 tokens are in use" in read_text(page.text)
+    assert "its subscription is inactive" in read_text(page.text)
     for space_id in (foreign, closed, full, 987_654, "x", ""):
         answer = person.answer(assistant.request(), space_id=str(space_id))
         assert answer.status_code == 422
@@ -140,18 +140,18 @@ def test_a_person_chooses_among_their_own_spaces(installation: Installation, ass
     code = make_query(answer.headers["location"])["code"]
     token = installation.exchange(assistant, code).json()["access_token"]
     assert installation.knock(also_mine, token).status_code == 200
-    assert [codes(installation, one) for one in (mine, closed, full, foreign)] == [0] * 4
+    assert [codes(installation, space) for space in (mine, closed, full, foreign)] == [0] * 4
 
 
 def test_a_resource_names_the_space(installation: Installation, assistant: Assistant) -> None:
-    one, other = installation.make_space(), installation.make_space()
-    person = installation.person(one, other)
-    resource = f"{installation.base_url}/mcp/{one}/public-api"
+    first_space, second_space = installation.make_space(), installation.make_space()
+    person = installation.person(first_space, second_space)
+    resource = f"{installation.base_url}/mcp/{first_space}/public-api"
     form = person.form(assistant.request(resource=resource))
-    assert (form.fields["space_id"], "space_id" in form.options) == (str(one), False)
-    swapped = person.answer(assistant.request(resource=resource), space_id=str(other))
+    assert (form.fields["space_id"], "space_id" in form.options) == (str(first_space), False)
+    swapped = person.answer(assistant.request(resource=resource), space_id=str(second_space))
     assert swapped.status_code == 422
-    assert codes(installation, other) == 0
+    assert codes(installation, second_space) == 0
 
 
 def test_of_a_space_that_is_not_theirs_nothing_is_told(
@@ -161,14 +161,14 @@ def test_of_a_space_that_is_not_theirs_nothing_is_told(
     texts: list[str] = []
     for number in (foreign, 987_654_321):
         resource = f"{installation.base_url}/mcp/{number}/public-api"
-        shown = person.look(assistant.request(resource=resource))
-        assert shown.status_code == 200
-        form = read_form_to(shown.text, AUTHORIZE)
+        page = person.look(assistant.request(resource=resource))
+        assert page.status_code == 200
+        form = read_form_to(page.text, AUTHORIZE)
         assert form.options["decision"] == ["deny", "switch"]
-        texts.append(read_text(shown.text))
-        answer = person.submit(shown, AUTHORIZE, decision="approve", space_id=str(number))
+        texts.append(read_text(page.text))
+        answer = person.submit(page, AUTHORIZE, decision="approve", space_id=str(number))
         assert answer.status_code == 422
-        denied(installation, person.submit(shown, AUTHORIZE, decision="deny"))
+        denied(installation, person.submit(page, AUTHORIZE, decision="deny"))
     assert texts[0] == texts[1]
     assert "you are not a member of" in texts[0]
     assert "Secret" not in texts[0]
@@ -185,16 +185,16 @@ def test_when_there_is_nothing_to_choose(
         installation.connection.execute(
             "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
         )
-    shown = person.look(assistant.request())
+    page = person.look(assistant.request())
     words = {
         "full": "25 tokens",
         "inactive": "subscription is inactive",
         "no Space": "not a member of any Space",
     }
-    assert words[why] in read_text(shown.text)
-    assert (f'href="/console/spaces/{space_id}/mcp"' in shown.text) == (why == "full")
-    assert "approve" not in read_form_to(shown.text, AUTHORIZE).options["decision"]
-    answer = person.submit(shown, AUTHORIZE, decision="approve", space_id=str(space_id))
+    assert words[why] in read_text(page.text)
+    assert (f'href="/console/spaces/{space_id}/mcp"' in page.text) == (why == "full")
+    assert "approve" not in read_form_to(page.text, AUTHORIZE).options["decision"]
+    answer = person.submit(page, AUTHORIZE, decision="approve", space_id=str(space_id))
     assert (answer.status_code, codes(installation, space_id)) == (422, 0)
 
 
@@ -202,6 +202,8 @@ def test_an_answer_is_for_one_redirect_address(installation: Installation, perso
     answer = installation.register(redirect_uris=[LOOPBACK, "https://claude.ai/api/mcp/auth_callback"])
     assistant = Assistant(answer.json()["client_id"])
     form = person.form(assistant.request())
-    other = assistant.request(redirect_uri="https://claude.ai/api/mcp/auth_callback")
-    sent = person.browser.post(AUTHORIZE, params=other, data=form.fields | {"decision": "approve"})
-    assert sent.status_code == 403
+    other_request = assistant.request(redirect_uri="https://claude.ai/api/mcp/auth_callback")
+    submission = person.browser.post(
+        AUTHORIZE, params=other_request, data=form.fields | {"decision": "approve"}
+    )
+    assert submission.status_code == 403

@@ -78,9 +78,9 @@ def test_another_clients_page(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
     form = person.form(assistant.request())
-    other = installation.assistant()
+    other_assistant = installation.assistant()
     answer = person.browser.post(
-        AUTHORIZE, params=other.request(), data=form.fields | {"decision": "approve"}
+        AUTHORIZE, params=other_assistant.request(), data=form.fields | {"decision": "approve"}
     )
     assert (answer.status_code, codes(installation, space_id)) == (403, 0)
 
@@ -132,8 +132,8 @@ def test_another_account(installation: Installation, person: Person, assistant: 
     answer = person.browser.post(form.action, data=form.fields | {"decision": "switch"})
     assert answer.headers["location"].startswith("/login?next=")
     assert "headwater_session" not in person.browser.cookies
-    shown = person.browser.get(answer.headers["location"])
-    assert read_form_to(shown.text, "/login").fields["next"] == form.action
+    page = person.browser.get(answer.headers["location"])
+    assert read_form_to(page.text, "/login").fields["next"] == form.action
     old = httpx.get(installation.base_url + form.action, cookies=cookie)
     assert old.headers["location"].startswith("/login")
 

@@ -19,10 +19,10 @@ def names_in(path: Path) -> set[str]:
 def test_it_works() -> None:
     rows = re.findall(r"^\| (\d+) \| (.*) \|$", RECORD.read_text(), re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, 46))
-    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", RECORD.read_text())
-    assert named
+    references = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", RECORD.read_text())
+    assert references
     missing = [
-        f"{path}::{name}" for path, name in named
+        f"{path}::{name}" for path, name in references
         if not (ROOT / path).exists() or name not in names_in(ROOT / path)
     ]  # fmt: skip
     assert missing == []

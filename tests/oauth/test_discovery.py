@@ -14,8 +14,8 @@ RESOURCE = "oauth-protected-resource"
 
 def test_it_works(installation: Installation, space_id: int) -> None:
     base = installation.base_url
-    told = installation.http.get("/.well-known/oauth-authorization-server")
-    assert told.json() == {
+    answer = installation.http.get("/.well-known/oauth-authorization-server")
+    assert answer.json() == {
         "issuer": base,
         "authorization_endpoint": f"{base}/mcp/oauth/authorize",
         "token_endpoint": f"{base}/mcp/oauth/token",
@@ -30,15 +30,15 @@ def test_it_works(installation: Installation, space_id: int) -> None:
         "client_id_metadata_document_supported": True,
     }
     resource = f"{base}/mcp/{space_id}/public-api"
-    told = installation.http.get(f"/.well-known/{RESOURCE}/mcp/{space_id}/public-api")
-    assert told.json() == {
+    answer = installation.http.get(f"/.well-known/{RESOURCE}/mcp/{space_id}/public-api")
+    assert answer.json() == {
         "resource": resource,
         "resource_name": "Headwater MCP",
         "authorization_servers": [base],
         "scopes_supported": ["mcp:use", "mcp:read"],
         "bearer_methods_supported": ["header"],
     }
-    assert told.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("name", SERVER)
@@ -127,7 +127,7 @@ def test_the_resource_points_here(installation: Installation, space_id: int) -> 
 
 
 def test_without_hosted_documents_clients_are_told_so(plain: Running) -> None:
-    told = httpx.get(f"{plain.base_url}/.well-known/oauth-authorization-server").json()
-    assert told["client_id_metadata_document_supported"] is False
-    assert told["issuer"] == "https://headwater.example"
-    assert told["token_endpoint"] == "https://headwater.example/mcp/oauth/token"
+    metadata = httpx.get(f"{plain.base_url}/.well-known/oauth-authorization-server").json()
+    assert metadata["client_id_metadata_document_supported"] is False
+    assert metadata["issuer"] == "https://headwater.example"
+    assert metadata["token_endpoint"] == "https://headwater.example/mcp/oauth/token"

@@ -50,23 +50,23 @@ def test_a_document_is_asked_for_again_when_it_is_old(
     async def act(clients: HostedClients) -> None:
         nonlocal clock
         url = new_url()
-        known = url.removeprefix("https://")
+        address = url.removeprefix("https://")
         serve(internet, url, page(document(url), Cache_Control="max-age=100"))
         await clients.fetch(url)
         clock += 99
         await clients.fetch(url)
-        assert internet.asked.count(known) == 1
+        assert internet.asked.count(address) == 1
         clock += 2
         serve(internet, url, page(document(url, client_name="New"), Cache_Control="no-store"))
         assert (await clients.fetch(url)).name == "New"
         await clients.fetch(url)
-        assert internet.asked.count(known) == 3
+        assert internet.asked.count(address) == 3
         serve(internet, url, page({}, 500))
         for _ in range(3):  # a failure always discards the older document
             with pytest.raises(OAuthError) as caught:
                 await clients.fetch(url)
             assert "answered 500" in caught.value.description
-        assert internet.asked.count(known) == 4
+        assert internet.asked.count(address) == 4
         serve(internet, url, page(document(url)))
         clock += 31
         assert (await clients.fetch(url)).name == "Hosted"
@@ -79,8 +79,8 @@ def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
     serve(internet, url, page(document(url)))
 
     async def act(clients: HostedClients) -> None:
-        found = await asyncio.gather(*(clients.fetch(url) for _ in range(20)))
-        assert {client.id for client in found} == {url}
+        results = await asyncio.gather(*(clients.fetch(url) for _ in range(20)))
+        assert {client.id for client in results} == {url}
 
     asking(internet, act)
     assert internet.asked.count(url.removeprefix("https://")) == 1
@@ -88,15 +88,15 @@ def test_everybody_who_waits_shares_one_request(internet: Internet) -> None:
 
 def test_so_many_at_a_time(internet: Internet) -> None:
     urls = [new_url() for _ in range(3 * AT_A_TIME)]
-    inside = most = 0
+    inside = peak = 0
 
     async def act(clients: HostedClients) -> None:
         send = clients._egress.send
 
         async def counted(*call: Any) -> Any:
-            nonlocal inside, most
+            nonlocal inside, peak
             inside += 1
-            most = max(most, inside)
+            peak = max(peak, inside)
             try:
                 return await send(*call)
             finally:
@@ -108,7 +108,7 @@ def test_so_many_at_a_time(internet: Internet) -> None:
     for url in urls:
         serve(internet, url, page(document(url)))
     asking(internet, act)
-    assert most == AT_A_TIME
+    assert peak == AT_A_TIME
 
 
 def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,10 +120,10 @@ def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.M
     async def act(clients: HostedClients) -> None:
         nonlocal clock
         urls = [f"https://{host}/{number}" for number in range(PER_HOST_A_MINUTE + 5)]
-        found = await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
-        errors = [one.error for one in found if isinstance(one, OAuthError)]
+        results = await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
+        errors = [result.error for result in results if isinstance(result, OAuthError)]
         assert errors.count("temporarily_unavailable") == 5
-        assert sum(asked.startswith(host) for asked in internet.asked) == PER_HOST_A_MINUTE
+        assert sum(address.startswith(host) for address in internet.asked) == PER_HOST_A_MINUTE
         clock += 61
         url = f"https://{host}/fresh"
         serve(internet, url, page(document(url)))

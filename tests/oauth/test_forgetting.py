@@ -31,8 +31,8 @@ def test_which_clients(installation: Installation) -> None:
             " last_used_at = now() - %s::interval WHERE id = %s", (created, used, client.id)
         )  # fmt: skip
         forget(connection)
-        found = connection.execute("SELECT FROM oauth_clients WHERE id = %s", (client.id,))
-        return found.fetchone() is not None
+        cursor = connection.execute("SELECT FROM oauth_clients WHERE id = %s", (client.id,))
+        return cursor.fetchone() is not None
 
     assert kept("29 days", None)
     assert not kept("31 days", None)
@@ -44,15 +44,15 @@ def test_only_being_let_in_is_being_used(
     installation: Installation, person: Person, assistant: Assistant
 ) -> None:
     """A stranger's token request with a made-up code doesn't count as use."""
-    used = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
-    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    query = "SELECT last_used_at IS NOT NULL FROM oauth_clients WHERE id = %s"
+    row = installation.connection.execute(query, (assistant.id,)).fetchone()
     assert row == (False,)
     person.look(assistant.request())
     assert installation.exchange(assistant, "made-up").status_code == 400
-    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    row = installation.connection.execute(query, (assistant.id,)).fetchone()
     assert row == (False,)
     installation.token(person, assistant)
-    row = installation.connection.execute(used, (assistant.id,)).fetchone()
+    row = installation.connection.execute(query, (assistant.id,)).fetchone()
     assert row == (True,)
 
 

@@ -23,12 +23,12 @@ from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Pe
 
 def test_it_works(installation: Installation, person: Person, space_id: int) -> None:
     assistant = installation.host({"client_name": "Claude Code", "client_uri": "https://x.example"})
-    shown = person.look(assistant.request())
+    consent_page = person.look(assistant.request())
     host = assistant.id.split("/")[2]
-    text = read_text(shown.text)
+    text = read_text(consent_page.text)
     assert f"It calls itself Claude Code , and {host} vouches for that." in text
     assert "Any program on your device" in text
-    answer = person.submit(shown, AUTHORIZE, decision="approve")
+    answer = person.submit(consent_page, AUTHORIZE, decision="approve")
     assert answer.status_code == 303
     token = installation.token(person, assistant)
     assert installation.knock(space_id, token).status_code == 200
@@ -37,9 +37,9 @@ def test_it_works(installation: Installation, person: Person, space_id: int) -> 
 
 def test_its_own_origin(installation: Installation, person: Person) -> None:
     assistant = installation.host()
-    own = assistant.id.removesuffix("client.json") + "cb?x=y"
-    serve(installation.internet, assistant.id, page(document(assistant.id, redirect_uris=[own])))
-    assistant.redirect_uri = own
+    redirect_uri = assistant.id.removesuffix("client.json") + "cb?x=y"
+    serve(installation.internet, assistant.id, page(document(assistant.id, redirect_uris=[redirect_uri])))
+    assistant.redirect_uri = redirect_uri
     assert "Any program" not in read_text(person.look(assistant.request()).text)
     assert installation.token(person, assistant)
 
@@ -114,9 +114,9 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
     for pack in (False, True):
         url = new_url()
         text = json.dumps(document(url)).encode()
-        whole = text + b" " * (5120 - len(text))
-        packed = page(gzip.compress(whole), Content_Encoding="gzip")
-        serve(internet, url, packed if pack else page(whole, kind="Application/JSON; charset=utf-8"))
+        content = text + b" " * (5120 - len(text))
+        packed = page(gzip.compress(content), Content_Encoding="gzip")
+        serve(internet, url, packed if pack else page(content, kind="Application/JSON; charset=utf-8"))
         assert fetch(internet, url).name == "Hosted"
 
 
@@ -145,10 +145,10 @@ def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.Monke
 def test_what_is_no_address_of_a_document(installation: Installation, person: Person, url: str) -> None:
     """It is treated as the id of a registered client, which doesn't exist."""
     assert not is_document_url(url)
-    asked = len(installation.internet.dialled)
+    dial_count = len(installation.internet.dialled)
     answer = person.look(Assistant(url).request())
     assert (answer.status_code, "location" in answer.headers) == (400, False)
-    assert len(installation.internet.dialled) == asked
+    assert len(installation.internet.dialled) == dial_count
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_addresses_instead_of_names(internet: Internet, host: str) -> None:
 def test_names_with_inner_addresses(internet: Internet) -> None:
     """Every forbidden address, alone and after a good one: none of them is connected to."""
     dialled = list(internet.dialled)
-    addresses = [address for listed in REFUSED.values() for address in listed]
+    addresses = [address for group in REFUSED.values() for address in group]
 
     async def ask_all(clients: HostedClients) -> list[BaseException | OAuthClient]:
         urls: list[str] = []
@@ -176,9 +176,11 @@ def test_names_with_inner_addresses(internet: Internet) -> None:
                 internet.names[urls[-1].split("/")[2]] = [answer]
         return await asyncio.gather(*map(clients.fetch, urls), return_exceptions=True)
 
-    found = asking(internet, ask_all)
-    assert len(found) == 2 * len(addresses) > 200
-    assert all(isinstance(one, OAuthError) and "has an address" in one.description for one in found)
+    results = asking(internet, ask_all)
+    assert len(results) == 2 * len(addresses) > 200
+    assert all(
+        isinstance(result, OAuthError) and "has an address" in result.description for result in results
+    )
     assert internet.dialled == dialled
 
 
@@ -198,9 +200,9 @@ def test_certificates(internet: Internet) -> None:
     internet.untrusted.add("9.9.9.10")
     internet.names[url.split("/")[2]] = [["9.9.9.10"]]
     assert "certificate is not valid" in refused(internet, url)
-    other = "https://another.example/client.json"  # a name that the certificate doesn't cover
-    serve(internet, other, page(document(other)))
-    assert "certificate is not valid" in refused(internet, other)
+    other_url = "https://another.example/client.json"  # a name that the certificate doesn't cover
+    serve(internet, other_url, page(document(other_url)))
+    assert "certificate is not valid" in refused(internet, other_url)
 
 
 def test_a_failure_is_told_in_the_servers_words(installation: Installation, person: Person) -> None:
@@ -215,8 +217,8 @@ def test_the_token_request_looks_again(installation: Installation, person: Perso
     """The client removed a redirect address, or its document no longer exists."""
     assistant = installation.host(Cache_Control="no-store")
     code = installation.code(person, assistant)
-    other = document(assistant.id, redirect_uris=["http://127.0.0.1/other"])
-    serve(installation.internet, assistant.id, page(other, Cache_Control="no-store"))
+    other_document = document(assistant.id, redirect_uris=["http://127.0.0.1/other"])
+    serve(installation.internet, assistant.id, page(other_document, Cache_Control="no-store"))
     answer = installation.exchange(assistant, code)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
     assistant = installation.host(Cache_Control="no-store")
@@ -229,14 +231,14 @@ def test_the_token_request_looks_again(installation: Installation, person: Perso
 def test_a_stranger_cannot_have_a_document_fetched(installation: Installation, person: Person) -> None:
     """The token endpoint has no login, so only a request with a code of the client triggers a fetch."""
     target = installation.host()
-    asked = len(installation.internet.dialled)
+    dial_count = len(installation.internet.dialled)
     answer = installation.exchange(target, "trk_code_x")
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
     assistant = installation.assistant()
     code = installation.code(person, assistant)
     answer = installation.exchange(target, code)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
-    assert len(installation.internet.dialled) == asked
+    assert len(installation.internet.dialled) == dial_count
     answer = installation.exchange(assistant, code)
     assert answer.json()["error"] == "invalid_grant"  # the failed attempt used up the code
 

@@ -153,12 +153,12 @@ def test_what_matches(
 
 
 def test_a_hosted_client_has_its_own_origin() -> None:
-    own = read_redirect("https://client.example/id.json")
-    assert isinstance(own, Redirect)
+    client_redirect = read_redirect("https://client.example/id.json")
+    assert isinstance(client_redirect, Redirect)
 
     def why(uri: str) -> RedirectRefusal | None:
         redirect = read_redirect(uri)
-        return redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own)
+        return redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, client_redirect)
 
     for uri in ("https://client.example/cb", "https://client.example:443/cb", "http://[::1]:7/cb"):
         assert why(uri) is None
@@ -207,6 +207,6 @@ def test_what_is_accepted_is_read_one_way(text: str, start: str) -> None:
 @given(st.text(_letters, max_size=40))
 def test_a_client_finds_only_its_own(text: str) -> None:
     client = OAuthClient("c", "n", ("https://claude.ai/cb",))
-    for asked in (text, "https://claude.ai/cb" + text, "https://claude.ai" + text):
-        found = client.find_redirect(asked)
-        assert (found is not None) == (asked == "https://claude.ai/cb")
+    for address in (text, "https://claude.ai/cb" + text, "https://claude.ai" + text):
+        redirect = client.find_redirect(address)
+        assert (redirect is not None) == (address == "https://claude.ai/cb")

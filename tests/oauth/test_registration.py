@@ -87,11 +87,11 @@ def test_it_works(installation: Installation) -> None:
     assert answer.status_code == 201
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["access-control-allow-origin"] == "*"
-    told = answer.json()
-    client_id = told.pop("client_id")
+    metadata = answer.json()
+    client_id = metadata.pop("client_id")
     assert client_id.startswith("trk_client_")
-    assert before - 1 <= told.pop("client_id_issued_at") <= time.time() + 1
-    assert told == {
+    assert before - 1 <= metadata.pop("client_id_issued_at") <= time.time() + 1
+    assert metadata == {
         "client_name": "Test",
         "redirect_uris": [LOOPBACK],
         "client_uri": "https://test.example",
@@ -109,22 +109,22 @@ def test_what_real_clients_send(
 ) -> None:
     answer = installation.register(sent)
     assert answer.status_code == 201, answer.text
-    told = answer.json()
-    assert (told["client_name"], told["redirect_uris"]) == (sent["client_name"], accepted)
-    assert told["grant_types"] == ["authorization_code"]
-    assert told["token_endpoint_auth_method"] == "none"
-    assert not {"client_secret", "client_secret_expires_at"} & set(told)
-    assert None not in told.values()
+    metadata = answer.json()
+    assert (metadata["client_name"], metadata["redirect_uris"]) == (sent["client_name"], accepted)
+    assert metadata["grant_types"] == ["authorization_code"]
+    assert metadata["token_endpoint_auth_method"] == "none"
+    assert not {"client_secret", "client_secret_expires_at"} & set(metadata)
+    assert None not in metadata.values()
 
 
 def test_what_was_told_can_be_asked_for_again(installation: Installation) -> None:
-    told = installation.register().json()
-    again = installation.http.get(told["registration_client_uri"])
-    assert (again.status_code, again.json()) == (200, told)
-    assert again.headers["cache-control"] == "no-store"
-    gone = installation.http.get(f"{REGISTER}/trk_client_unknown")
-    refused(gone, "invalid_client", 401)
-    assert installation.http.delete(told["registration_client_uri"]).status_code == 405
+    metadata = installation.register().json()
+    answer = installation.http.get(metadata["registration_client_uri"])
+    assert (answer.status_code, answer.json()) == (200, metadata)
+    assert answer.headers["cache-control"] == "no-store"
+    unknown_answer = installation.http.get(f"{REGISTER}/trk_client_unknown")
+    refused(unknown_answer, "invalid_client", 401)
+    assert installation.http.delete(metadata["registration_client_uri"]).status_code == 405
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_what_is_no_object(installation: Installation, body: bytes) -> None:
 
 def test_what_is_too_large(installation: Installation) -> None:
     refused(installation.register(client_uri="x" * 70_000), "invalid_request", 413)
-    kept = installation.register(client_uri="x" * 3000, grant_types=[1], software_id={"a": 1})
-    assert not {"client_uri", "software_id"} & set(kept.json())
+    answer = installation.register(client_uri="x" * 3000, grant_types=[1], software_id={"a": 1})
+    assert not {"client_uri", "software_id"} & set(answer.json())
 
 
 def test_ten_an_hour_from_an_address(installation: Installation) -> None:
@@ -239,10 +239,10 @@ def test_a_name_is_refused_or_shown_whole(text: str) -> None:
         name = check_client_name(text, "Headwater")
     except ValueError:
         return
-    shown = visible_name(name)
-    assert shown.strip()
-    assert len(shown) <= 120
-    assert all(letter.isprintable() or letter.isspace() or ord(letter) > 127 for letter in shown)
+    visible_text = visible_name(name)
+    assert visible_text.strip()
+    assert len(visible_text) <= 120
+    assert all(letter.isprintable() or letter.isspace() or ord(letter) > 127 for letter in visible_text)
 
 
 def test_marks_that_turn_text_around_are_not_shown() -> None:

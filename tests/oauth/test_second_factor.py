@@ -14,9 +14,9 @@ from tests.support.factors import FACTOR, PAGE, App, forget_used_codes, read_sec
 
 
 def set_up(person: Person) -> App:
-    shown = person.browser.get(PAGE)
-    app = App(read_secret(shown.text), [])
-    assert person.submit(shown, PAGE, code=app.code()).status_code == 200
+    page = person.browser.get(PAGE)
+    app = App(read_secret(page.text), [])
+    assert person.submit(page, PAGE, code=app.code()).status_code == 200
     return app
 
 
@@ -28,15 +28,15 @@ def test_it_works(
     app = set_up(person)
     forget_used_codes(connection, person.user.id)
     person.browser.cookies.clear()
-    here = f"{AUTHORIZE}?{urlencode(assistant.request())}"
-    asked = person.log_in(here)
-    assert asked.headers["location"] == f"{FACTOR}?next={quote(here, safe='/')}"
+    address = f"{AUTHORIZE}?{urlencode(assistant.request())}"
+    redirect = person.log_in(address)
+    assert redirect.headers["location"] == f"{FACTOR}?next={quote(address, safe='/')}"
     assert person.look(assistant.request()).headers["location"].startswith("/login?next=")
-    shown = person.browser.get(asked.headers["location"])
-    assert shown.headers["cross-origin-opener-policy"] == "unsafe-none"
-    answer = person.submit(shown, FACTOR, code=app.code())
-    assert answer.headers["location"] == here
-    answer = person.submit(person.browser.get(here), AUTHORIZE, decision="approve")
+    page = person.browser.get(redirect.headers["location"])
+    assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
+    answer = person.submit(page, FACTOR, code=app.code())
+    assert answer.headers["location"] == address
+    answer = person.submit(person.browser.get(address), AUTHORIZE, decision="approve")
     assert make_query(answer.headers["location"])["code"].startswith("trk_code_")
 
 

@@ -37,9 +37,9 @@ def refused(answer: httpx.Response, error: str, status: int = 400) -> str:
 def test_it_works(installation: Installation, assistant: Assistant, code: str, space_id: int) -> None:
     answer = installation.exchange(assistant, code)
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    token = told.pop("access_token")
-    assert told == {"token_type": "Bearer", "expires_in": 31_536_000, "scope": "mcp:use"}
+    body = answer.json()
+    token = body.pop("access_token")
+    assert body == {"token_type": "Bearer", "expires_in": 31_536_000, "scope": "mcp:use"}
     assert token.startswith("trk_mcp_")
     assert len(token) == len("trk_mcp_") + 43
     assert (answer.headers["cache-control"], answer.headers["pragma"]) == ("no-store", "no-cache")
@@ -56,13 +56,13 @@ def test_a_token_that_reads_only(
     """Either the assistant requested only this or the person chose it, although the person is an owner."""
     answer = person.answer(assistant.request(scope=scope), **typed)
     code = parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
-    told = installation.exchange(assistant, code).json()
-    assert told["scope"] == "mcp:read"
-    bearer = installation.accounts.run(lambda c: find_token(c, told["access_token"]))
+    body = installation.exchange(assistant, code).json()
+    assert body["scope"] == "mcp:read"
+    bearer = installation.accounts.run(lambda c: find_token(c, body["access_token"]))
     assert bearer is not None
     assert (bearer.user_id, bearer.role) == (person.user.id, Role.VIEWER)
-    (listed,) = installation.accounts.run(lambda c: list_tokens(c, space_id))
-    assert listed.read_only
+    (listed_token,) = installation.accounts.run(lambda c: list_tokens(c, space_id))
+    assert listed_token.read_only
     full = installation.token(person, assistant)
     bearer = installation.accounts.run(lambda c: find_token(c, full))
     assert bearer is not None
@@ -72,10 +72,10 @@ def test_a_token_that_reads_only(
 def test_the_token_opens_its_space_alone(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
-    other = installation.make_space()
+    other_space = installation.make_space()
     token = installation.token(person, assistant)
-    assert installation.knock(other, token).status_code == 403
-    assert installation.knock(other + 10_000, token).status_code == 403
+    assert installation.knock(other_space, token).status_code == 403
+    assert installation.knock(other_space + 10_000, token).status_code == 403
     assert installation.knock(space_id, token).status_code == 200
     api = installation.http.get("/public-api/v1/contacts", headers={"Authorization": f"Bearer {token}"})
     assert api.status_code == 401
@@ -146,8 +146,8 @@ def test_what_does_not_fit_uses_the_code_up(
 
 
 def test_another_client_gets_nothing(installation: Installation, assistant: Assistant, code: str) -> None:
-    other = installation.assistant()
-    why = refused(installation.exchange(assistant, code, client_id=other.id), "invalid_grant")
+    other_assistant = installation.assistant()
+    why = refused(installation.exchange(assistant, code, client_id=other_assistant.id), "invalid_grant")
     assert why == "The code was given to another client."
     refused(installation.exchange(assistant, code), "invalid_grant")
 
@@ -239,17 +239,17 @@ def test_only_post(installation: Installation, method: str) -> None:
 def test_a_resource_must_be_the_granted_one(
     installation: Installation, person: Person, assistant: Assistant, space_id: int
 ) -> None:
-    own = f"{installation.base_url}/mcp/{space_id}/public-api"
-    code = installation.code(person, assistant, resource=own)
-    assert installation.exchange(assistant, code, resource=own).status_code == 200
-    for other in (
+    own_resource = f"{installation.base_url}/mcp/{space_id}/public-api"
+    code = installation.code(person, assistant, resource=own_resource)
+    assert installation.exchange(assistant, code, resource=own_resource).status_code == 200
+    for other_resource in (
         f"{installation.base_url}/mcp/{space_id + 1}/public-api", "https://other.example/",
-        own + "#x", own + "/", installation.base_url, own.upper(),
+        own_resource + "#x", own_resource + "/", installation.base_url, own_resource.upper(),
     ):  # fmt: skip
-        code = installation.code(person, assistant, resource=own)
-        refused(installation.exchange(assistant, code, resource=other), "invalid_target")
+        code = installation.code(person, assistant, resource=own_resource)
+        refused(installation.exchange(assistant, code, resource=other_resource), "invalid_target")
     code = installation.code(person, assistant)
-    assert installation.exchange(assistant, code, resource=own).status_code == 200
+    assert installation.exchange(assistant, code, resource=own_resource).status_code == 200
 
 
 def test_one_of_many_at_once_gets_a_token(

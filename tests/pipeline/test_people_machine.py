@@ -195,7 +195,7 @@ class PeopleMachine(RuleBasedStateMachine):
     @rule(event_pick=picks)
     def delete_event(self, event_pick: int) -> None:
         self.process()
-        contact = max(self.people.alive(), key=lambda each: len(each.events))
+        contact = max(self.people.alive(), key=lambda contact: len(contact.events))
         event_id = contact.events[event_pick % len(contact.events)]
         self.ask("DELETE", f"/events/{event_id}", 200)
         contact.events.remove(event_id)

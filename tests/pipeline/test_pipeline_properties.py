@@ -228,7 +228,7 @@ def test_replay_changes_nothing(connection: psycopg.Connection, events: list) ->
 
 IMPORTED = {"email": maybe("a@acme.com", "b@acme.com", "c@corp.de"), "tracking_id": maybe("u1", "u2", "u3")}
 identified = st.builds(touch, **IMPORTED, **CAME).filter(
-    lambda each: each.email is not None or each.tracking_id is not None
+    lambda item: item.email is not None or item.tracking_id is not None
 )
 
 

@@ -32,13 +32,17 @@ class Traces:
         self.id = stage.contact(created_at=at, **{name: text(name) for name in PROFILE}, **fields)
         names = {"first_name": text("first"), "last_name": text("last")}
         stage.identifier(self.id, "name", text("name"), first_seen_at=at, last_seen_at=at, **names)
-        seen = {"occurred_at": at, "cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
+        touch_columns = {
+            "occurred_at": at,
+            "cookies": Jsonb({"fbp": text("cookie")}),
+            "warnings": [text("warning")],
+        }
         ad = {name: text(name) for name in TAGS}
         url = f"https://shop.example/{text('page')}"
-        stage.touchpoint(self.id, "google_ads", url=url, referrer_host=text("host"), **seen, **ad)
-        said = {name: text(name) for name in SAID}
-        said |= {"cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
-        self.event_id = stage.event(self.id, event_name=event_name, event_time=at, **said, **columns)
+        stage.touchpoint(self.id, "google_ads", url=url, referrer_host=text("host"), **touch_columns, **ad)
+        event_columns = {name: text(name) for name in SAID}
+        event_columns |= {"cookies": Jsonb({"fbp": text("cookie")}), "warnings": [text("warning")]}
+        self.event_id = stage.event(self.id, event_name=event_name, event_time=at, **event_columns, **columns)
         device = self.of_person.uuid()
         visit = stage.visit(self.id, started_at=at, last_hit_at=at, device=device)
         touched = Jsonb({"rule": text("touch")})
@@ -51,13 +55,17 @@ class Traces:
 
     def _is_sent(self) -> None:
         text, stage = self.of_delivery.text, self._stage
-        told = {"request": Jsonb({"user": text("request")}), "answer": text("answer"), "error": text("error")}
+        answer_columns = {
+            "request": Jsonb({"user": text("request")}),
+            "answer": text("answer"),
+            "error": text("error"),
+        }
         dedup_id = self.of_person.text("dedup")
-        told["first_attempt"] = Jsonb({"click_id": self.of_person.text("click")})
-        sent = stage.forwarded(
-            stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._at, **told
+        answer_columns["first_attempt"] = Jsonb({"click_id": self.of_person.text("click")})
+        delivery_id = stage.forwarded(
+            stage.destination(), self.event_id, dedup_id=dedup_id, finished_at=self._at, **answer_columns
         )
-        stage.attempt(sent, error=text("attempt"), attempted_at=self._at)
+        stage.attempt(delivery_id, error=text("attempt"), attempted_at=self._at)
 
 
 def leave_logs(stage: Stage, at: datetime) -> Canaries:

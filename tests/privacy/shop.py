@@ -25,7 +25,7 @@ class Shop:
     def send(self, bodies: list[dict[str, Any]]) -> None:
         response = self.api.send("POST", "/events/batch", json={"events": bodies})
         assert response.status_code == 202
-        assert {each["status"] for each in response.json()["results"]} == {"queued"}
+        assert {result["status"] for result in response.json()["results"]} == {"queued"}
 
     def process(self) -> None:
         with connect(self.url) as worker:
@@ -44,12 +44,12 @@ class Shop:
 
 def live(shop: Shop, *people: Person) -> Places:
     """Let people leave data everywhere, and return where each of their values was seen."""
-    seen: dict[str, set[tuple[str, str]]] = {}
+    columns_by_value: dict[str, set[tuple[str, str]]] = {}
 
     def look() -> None:
         values = [value for person in people for value in person.personal + person.kept]
-        for value, found in places(shop.stage, values).items():
-            seen.setdefault(value, set()).update(found)
+        for value, columns in places(shop.stage, values).items():
+            columns_by_value.setdefault(value, set()).update(columns)
 
     for person in people:
         for happens in (person.browses, person.turns_out_to_be_one):
@@ -63,7 +63,7 @@ def live(shop: Shop, *people: Person) -> Places:
     for person in people:
         shop.send(person.comes_back())
     look()
-    return seen
+    return columns_by_value
 
 
 def server_log(connection: psycopg.Connection) -> str:

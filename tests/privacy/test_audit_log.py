@@ -25,16 +25,16 @@ def test_it_works(shop: Shop) -> None:
     api, personal, before = shop.api, Canaries(), last_entry(shop.stage.connection)
     company = shop.stage.company(name="Acme")
     fields = {"profile_field_1": personal.text("plan")}
-    given = {"emails": [personal.email()], "names": [personal.text("name")], "custom_fields": fields}
-    made = api.send("POST", "/contacts", json=given)
-    assert made.status_code == 201, made.text
-    path = f"/contacts/{made.json()['id']}"
+    body = {"emails": [personal.email()], "names": [personal.text("name")], "custom_fields": fields}
+    answer = api.send("POST", "/contacts", json=body)
+    assert answer.status_code == 201, answer.text
+    path = f"/contacts/{answer.json()['id']}"
     changed = {"emails": [personal.email(), personal.email()], "names": [personal.text("name")]}
     assert api.send("PUT", path, json=changed).status_code == 200
     assert api.send("PUT", f"{path}/company", json={"company_id": company}).status_code == 200
     renamed = {"name": personal.text("acme"), "domain": None}
     assert api.send("PUT", f"/companies/{company}", json=renamed).status_code == 200
-    shop.ask_to_erase(made.json()["id"])
+    shop.ask_to_erase(answer.json()["id"])
     actions = [entry["action"] for entry in list_entries(shop.stage.connection, before)]
     assert {"create_contact", "update_contact", "update_company"} <= set(actions)
     assert places(shop.stage, personal, TABLES) == {}

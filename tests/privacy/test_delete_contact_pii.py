@@ -108,8 +108,8 @@ def test_an_address_replaced_and_taken_back_and_replaced(api: Api, stage: Stage)
     contact_id = known(stage, "ada@example.com")
     for email in ("new@example.com", "ada@example.com", "new@example.com"):
         replace_emails(api, contact_id, email)
-        for each in ("new@example.com", "ada@example.com"):
-            assert erase(api, "pii", email=each).json()["contact_id"] == contact_id
+        for address in ("new@example.com", "ada@example.com"):
+            assert erase(api, "pii", email=address).json()["contact_id"] == contact_id
 
 
 def test_the_mark_is_after_every_receipt_and_before_the_next(api: Api, stage: Stage) -> None:
@@ -151,12 +151,12 @@ def test_an_unknown_contact(api: Api, stage: Stage, path: str) -> None:
 def test_a_contact_of_another_space_is_unknown(
     api: Api, stage: Stage, connection: psycopg.Connection
 ) -> None:
-    other = make_stage(connection)
-    contact_id = known(other, "ada@example.com")
+    other_stage = make_stage(connection)
+    contact_id = known(other_stage, "ada@example.com")
     unknown = erase(api, "999999999999999999/pii")
     for response in (erase(api, f"{contact_id}/pii"), erase(api, "pii", email="ada@example.com")):
         assert (response.status_code, response.content) == (404, unknown.content)
-    assert queued(stage) == queued(other) == []
+    assert queued(stage) == queued(other_stage) == []
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_exactly_one_of_id_and_email(api: Api, stage: Stage, path: str, error: d
     contact_id = known(stage, "a@b.org")
     response = api.send("DELETE", f"/contacts/{path.format(id=contact_id)}")
     assert response.status_code == 422
-    told = {name: rules[:1] for name, rules in response.json()["errors"].items()}
-    assert told == error
+    first_rules = {name: rules[:1] for name, rules in response.json()["errors"].items()}
+    assert first_rules == error
     assert queued(stage) == []
 
 
@@ -212,9 +212,9 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 def test_both_forms_share_a_limit(api: Api, stage: Stage) -> None:
     contact_id = known(stage, "ada@example.com")
     responses = [erase(api, f"{contact_id}/pii"), erase(api, "pii", email="ada@example.com")]
-    reset, left = (
+    reset, remaining_calls = (
         [int(response.headers[f"x-ratelimit-{name}"]) for response in responses]
         for name in ("reset", "remaining")
     )
     if reset[0] == reset[1]:  # otherwise a minute ended in between
-        assert left[1] == left[0] - 1
+        assert remaining_calls[1] == remaining_calls[0] - 1

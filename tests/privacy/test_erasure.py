@@ -70,16 +70,16 @@ def shop(api: Api, stage: Stage, database_url: str) -> Shop:
 
 
 def held_by(holds: PersonalData) -> set[tuple[str, str]]:
-    return {column for column, held in COLUMNS.items() if held is holds}
+    return {column for column, data_kind in COLUMNS.items() if data_kind is holds}
 
 
 def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     connection = shop.stage.connection
     ada, twin = Person(shop.stage), Person(shop.stage)
-    seen = live(shop, ada, twin)
-    assert set(seen) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
+    live_places = live(shop, ada, twin)
+    assert set(live_places) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
     planted = places(shop.stage, ada.personal)
-    assert {column for found in planted.values() for column in found} >= held_by(PersonalData.PERSONAL)
+    assert {column for columns in planted.values() for column in columns} >= held_by(PersonalData.PERSONAL)
     of_twin = places(shop.stage, twin.personal + twin.kept)
     connection.execute("ANALYZE")
 
@@ -88,22 +88,24 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     assert shop.erase()
 
     connection.execute("ANALYZE")
-    left = places(shop.stage, ada.personal)
-    assert {column for found in left.values() for column in found} <= held_by(PersonalData.KEPT)
-    assert left == {ada.emails[0]: {("events", "order_name")}}  # written by the sender, and kept
+    remaining_places = places(shop.stage, ada.personal)
+    assert {column for columns in remaining_places.values() for column in columns} <= held_by(
+        PersonalData.KEPT
+    )
+    assert remaining_places == {ada.emails[0]: {("events", "order_name")}}  # written by the sender, and kept
     assert sampled(connection, ada.personal) == {}
     texts = logged.getvalue() + server_log(connection)
     assert "contact erased" in texts
     assert [value for value in ada.personal if value in texts] == []
 
-    kept = places(shop.stage, ada.kept)
-    assert {column for found in kept.values() for column in found} <= (
+    kept_places = places(shop.stage, ada.kept)
+    assert {column for columns in kept_places.values() for column in columns} <= (
         held_by(PersonalData.KEPT) | {("rejected", "payload")}
     )
     waited = {("inbox", "payload")}
     of_twin_now = places(shop.stage, twin.personal + twin.kept)
-    for value, found in of_twin.items():
-        assert of_twin_now[value] >= found - waited, value
+    for value, columns in of_twin.items():
+        assert of_twin_now[value] >= columns - waited, value
         assert of_twin_now[value], value
 
 
@@ -113,9 +115,9 @@ def test_the_search_finds_samples(shop: Shop) -> None:
     connection.execute("CREATE TABLE samples AS SELECT 'canary-' || n % 3 AS value"
                        " FROM generate_series(1, 30) n")  # fmt: skip
     connection.execute("ANALYZE samples")
-    found = sampled(connection, ["canary-1"])
+    samples = sampled(connection, ["canary-1"])
     connection.execute("DROP TABLE samples")
-    assert found == {"canary-1": {("samples", "value")}}
+    assert samples == {"canary-1": {("samples", "value")}}
 
 
 def test_what_stays(shop: Shop) -> None:
@@ -128,10 +130,10 @@ def test_what_stays(shop: Shop) -> None:
         "UPDATE contacts SET company_id = %s WHERE space_id = %s AND id = %s",
         (company, shop.stage.space_id, ada.contact_id),
     )
-    asked = {**WIDE, "fields": ["profile_id", "event_name", "order_id", "order_name", "event_url"]}
-    credited = {**asked, "sources": "google_ads", "attribution_model": "linear",
+    query = {**WIDE, "fields": ["profile_id", "event_name", "order_id", "order_name", "event_url"]}
+    credited = {**query, "sources": "google_ads", "attribution_model": "linear",
                 "attribution_window": 0}  # fmt: skip
-    kept = {
+    kept_columns = {
         "contacts": "id, created_at, merged_into, company_id, source_mask",
         "merges": "*",
         "touchpoints": "id, contact_id, origin_id, company_id, occurred_at, source_id,"
@@ -142,12 +144,12 @@ def test_what_stays(shop: Shop) -> None:
     }
 
     def look() -> list[Any]:
-        listed = [shop.api.get("/events", params=params).json()["data"]
-                  for params in (asked, credited)]  # fmt: skip
-        assert all(listed)
-        return listed + [
+        pages = [shop.api.get("/events", params=params).json()["data"]
+                  for params in (query, credited)]  # fmt: skip
+        assert all(pages)
+        return pages + [
             shop.rows(f"SELECT {columns} FROM {table} WHERE space_id = %(space_id)s ORDER BY id")
-            for table, columns in kept.items()
+            for table, columns in kept_columns.items()
         ]
 
     before = look()
@@ -198,7 +200,7 @@ def test_rows_accepted_since_are_redacted_where_they_wait(shop: Shop) -> None:
     assert "cy@acme.example" in payloads[receipts[3]]
     queue.process()
     owners = dict(queue.rows("events", "id", "contact_id"))
-    assert len({owners[each] for each in (first, *receipts)}) == 5
+    assert len({owners[receipt] for receipt in (first, *receipts)}) == 5
     assert ("email", "ada@acme.example") not in queue.rows("contact_identifiers", "kind", "value")
 
 
@@ -220,14 +222,14 @@ def test_what_was_accepted_before_is_processed_first(shop: Shop) -> None:
     assert queue.values("erasures", "erased_at") != [None]
     assert queue.values("erasures", "attempts") == [0]
     assert list(map(json.loads, queue.values("rejected", "payload"))) == [{**SENT, "amount": "none"}]
-    assert [queue.contact_of(each) for each in (receipts[0], receipts[2])] == [contact_id] * 2
+    assert [queue.contact_of(receipt) for receipt in (receipts[0], receipts[2])] == [contact_id] * 2
     assert queue.values("events", "ip") == [None] * 3
     assert queue.values("contact_identifiers", "value") == []
 
 
 def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop) -> None:
     queue = Queue(shop.stage.connection, shop.stage.space_id)
-    (first, other) = queue.run(event(email="ada@acme.example"), event(email="info@acme.example"))
+    (first, second) = queue.run(event(email="ada@acme.example"), event(email="info@acme.example"))
     contact_id = queue.contact_of(first)
     for former in ("ada@old.example", "info@acme.example"):
         shop.stage.identifier(contact_id, "former_email", former)
@@ -240,7 +242,7 @@ def test_a_former_address_is_the_person_s_unless_somebody_has_it_now(shop: Shop)
         '{"who": "info@acme.example"}', "{}"
     ]  # fmt: skip
     assert queue.rows("contact_identifiers", "contact_id", "kind", "value") == [
-        (queue.contact_of(other), "email", "info@acme.example")
+        (queue.contact_of(second), "email", "info@acme.example")
     ]
 
 
@@ -280,9 +282,9 @@ def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
     erased = name == "erasure_after_commit"
     assert (look() == before) is not erased
     assert shop.erase() is not erased
-    left = look()
-    assert [len(rows) for rows in left] == [1, 0, 2, 0, 0, 0]
-    assert not any(value in str(left) for value in ("ada@", "192.0.2.1", "12345678"))
+    remaining_rows = look()
+    assert [len(rows) for rows in remaining_rows] == [1, 0, 2, 0, 0, 0]
+    assert not any(value in str(remaining_rows) for value in ("ada@", "192.0.2.1", "12345678"))
 
 
 def test_a_large_contact(shop: Shop) -> None:
@@ -292,9 +294,9 @@ def test_a_large_contact(shop: Shop) -> None:
         shop.stage.connection.execute(statement, values)
     shop.ask_to_erase(contact_id)
     assert shop.erase()
-    for left in (
+    for selection in (
         "events WHERE space_id = %(space_id)s AND num_nonnulls(ip, user_agent) > 0",
         "hits WHERE space_id = %(space_id)s",
         "contact_identifiers WHERE space_id = %(space_id)s",
     ):
-        assert shop.rows(f"SELECT count(*) FROM {left}") == [(0,)]
+        assert shop.rows(f"SELECT count(*) FROM {selection}") == [(0,)]

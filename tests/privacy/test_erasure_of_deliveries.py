@@ -27,8 +27,8 @@ ADA, EVE = "ada+1@exämple.com", "eve@example.com"
 
 
 def erase(hook: Hook, api: Api, email: str) -> None:
-    asked = api.send("DELETE", "/contacts/pii", params={"email": email})
-    assert asked.status_code == 202, asked.text
+    answer = api.send("DELETE", "/contacts/pii", params={"email": email})
+    assert answer.status_code == 202, answer.text
     while erase_next(hook.stage.connection, hook.stage.space_id):
         pass
 
@@ -70,8 +70,8 @@ def test_what_reports_on_their_orders_goes_too(
     refund = {"id": 1, "order_id": 7, "transactions": [{"amount": "1", "currency": "USD"}]}
     for order_id in (7, 8, 7) if amount else (7, 8):
         hook.deliver({**refund, "order_id": order_id}, X_Shopify_Topic="refunds/create")
-    other = {**refund, "id": 2, "order_id": 7}
-    hook.deliver(other, X_Shopify_Topic="refunds/create")
+    other_refund = {**refund, "id": 2, "order_id": 7}
+    hook.deliver(other_refund, X_Shopify_Topic="refunds/create")
     hook.queue().process()
     assert len(hook.queue().values("events", "id")) == (3 if amount else 1)
     erase(hook, api, EVE)
@@ -83,9 +83,9 @@ def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
     """The same person's deliveries in another Space belong to that Space."""
     hook = webhooks.generic()
     theirs = webhooks.make("shopify", stage=make_stage(hook.stage.connection))
-    for each, body in ((hook, {"email": EVE}), (theirs, {**ORDER, "email": EVE})):
-        each.deliver(body)
-        each.queue().process()
+    for receiver, body in ((hook, {"email": EVE}), (theirs, {**ORDER, "email": EVE})):
+        receiver.deliver(body)
+        receiver.queue().process()
     erase(hook, api, EVE)
     assert (len(hook.deliveries("id")), len(theirs.deliveries("id"))) == (0, 1)
 
@@ -100,13 +100,13 @@ def test_somebody_erased_while_they_are_delivered(webhooks: Hooks, api: Api, dat
     space_id = hook.stage.space_id
 
     async def deliver() -> None:
-        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as own:
-            outcome = await process_message(own, space_id, reader, message)
-            noted = make_delivery_columns(reader, message, outcome, believed=True)
-            delivery_id = await begin_delivery(own, space_id, hook.id, noted)
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
+            outcome = await process_message(connection, space_id, reader, message)
+            columns = make_delivery_columns(reader, message, outcome, believed=True)
+            delivery_id = await begin_delivery(connection, space_id, hook.id, columns)
             assert hook.deliveries("status", "receipt_id")[1] == ("refused", None)
             erase(hook, api, EVE)
-            await finish_delivery(own, space_id, delivery_id, outcome, 7)
+            await finish_delivery(connection, space_id, delivery_id, outcome, 7)
 
     asyncio.run(deliver())
     assert hook.deliveries("id") == []

@@ -28,8 +28,8 @@ def person(stage: Stage) -> int:
 
 
 def erase(stage: Stage, exports: Exports, contact_id: int) -> None:
-    asked = exports.api.send("DELETE", f"/contacts/{contact_id}/pii")
-    assert asked.status_code == 202, asked.text
+    answer = exports.api.send("DELETE", f"/contacts/{contact_id}/pii")
+    assert answer.status_code == 202, answer.text
     while erase_next(stage.connection, stage.space_id):
         pass
 
@@ -48,7 +48,7 @@ def contents(exports: Exports) -> bytes:
 def test_it_works(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     stage.contact(email="twin@acme.com", created_at=NOON + timedelta(days=1))
-    holding, others, events = (
+    holding, other_contacts, events = (
         exports.ask("contacts", **RANGE),
         exports.ask("contacts", **OTHER),
         exports.ask("events", date="2026-05-13"),
@@ -56,21 +56,21 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     exports.work()
     assert CANARY.encode() in contents(exports)
     erase(stage, exports, contact_id)
-    told = exports.status(holding, "contacts")
-    assert (told["status"], told["message"]) == ("failed", WITHDRAWN)
+    status = exports.status(holding, "contacts")
+    assert (status["status"], status["message"]) == ("failed", WITHDRAWN)
     assert stage.space_id in jobs.spaces_to_tidy(exports.connection)
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
     assert CANARY.encode() not in contents(exports)
-    assert exports.lines(others, "contacts")[0]["email"] == "twin@acme.com"
+    assert exports.lines(other_contacts, "contacts")[0]["email"] == "twin@acme.com"
     assert exports.lines(events) == []
 
 
 def test_events_with_what_they_wrote(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     stage.event(contact_id, heard_about_us=CANARY)
-    asked = {"fields": ["heard_about_us"]}
-    holding = exports.ask("events", date="2026-05-13", **asked)
-    another_day = exports.ask("events", date="2026-05-14", **asked)
+    query = {"fields": ["heard_about_us"]}
+    holding = exports.ask("events", date="2026-05-13", **query)
+    another_day = exports.ask("events", date="2026-05-14", **query)
     exports.work()
     assert exports.lines(holding)[0]["heard_about_us"] == CANARY
     erase(stage, exports, contact_id)
@@ -153,15 +153,15 @@ def test_one_whose_process_is_killed_holds_them_off_as_long_as_its_lease(
 def test_no_erasure_waits_for_two_exports(stage: Stage, exports: Exports) -> None:
     first, contact_id = withdrawn(stage, exports), person(stage)
     second = exports.ask("contacts", **RANGE)
-    held = claim(exports)
+    held_job = claim(exports)
     erase(stage, exports, contact_id)
-    other = claim(exports)
+    other_job = claim(exports)
     stage.connection.execute(
         "UPDATE exports SET was_withdrawn = true, lease = NULL, leased_until = NULL,"
-        " status = 'queued' WHERE space_id = %s AND id = %s", (stage.space_id, other.id),
+        " status = 'queued' WHERE space_id = %s AND id = %s", (stage.space_id, other_job.id),
     )  # fmt: skip
-    assert (held.id, other.id) == (first, second)
-    assert jobs.complete(exports.connection, held, [2])
+    assert (held_job.id, other_job.id) == (first, second)
+    assert jobs.complete(exports.connection, held_job, [2])
     assert stage.space_id not in jobs.waiting_spaces(exports.connection)
     assert jobs.claim_next(exports.connection, exports.storage) is None
     assert erase_next(stage.connection, stage.space_id)

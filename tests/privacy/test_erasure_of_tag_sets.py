@@ -23,13 +23,13 @@ def stage(database_url: str) -> Iterator[Stage]:
 
 def withdraw(stage: Stage, token: str = "t1") -> int:
     """Make a contact whose page view was a direct visit until an earlier click was received."""
-    [said, _] = stage.run(
+    [receipt, _] = stage.run(
         event(email=f"{token}@example.com", trk_token=token, event_time=T0 + 90 * MINUTE),
         hit(trk_token=token, url=PAGE + "?from=mail", occurred_at=T0),
     )
     assert stage.values("tag_sets", "landing_page") == [PAGE]
     stage.run(touch(email=f"{token}@example.com", source="sms", occurred_at=T0 - 10 * MINUTE))
-    return stage.contact_of(said)
+    return stage.contact_of(receipt)
 
 
 def erase(stage: Stage, contact_id: int) -> None:
@@ -55,20 +55,20 @@ def test_a_set_that_somebody_else_has_stays(stage: Stage) -> None:
 
 
 def test_a_set_of_a_touchpoint_that_stays_stays(stage: Stage) -> None:
-    [said, _] = stage.run(
+    [receipt, _] = stage.run(
         event(email="ada@example.com", trk_token="t1", event_time=T0 + 90 * MINUTE),
         hit(trk_token="t1", url=PAGE, occurred_at=T0),
     )
-    erase(stage, stage.contact_of(said))
+    erase(stage, stage.contact_of(receipt))
     assert stage.values("tag_sets", "landing_page") == [PAGE]
     assert stage.values("touchpoints", "tag_set_id") == [1]
 
 
 def test_another_space_s_set_stays(stage: Stage) -> None:
-    other = new_stage(stage.connection)
+    other_stage = new_stage(stage.connection)
     contact_id = withdraw(stage)
-    withdraw(other)
+    withdraw(other_stage)
     erase(stage, contact_id)
-    assert other.values("tag_sets", "landing_page") == [PAGE]
+    assert other_stage.values("tag_sets", "landing_page") == [PAGE]
     withdraw(stage, "t2")
     assert stage.values("tag_sets", "landing_page") == [PAGE]

@@ -85,18 +85,18 @@ def all_erased(stage: Stage) -> bool:
 
 def test_it_works(stage: Stage, run_workers: Callable[[int], None]) -> None:
     """Erasures run next to the pipeline, in several workers that share the Spaces."""
-    others = [new_stage(stage.connection) for _ in range(3)]
+    other_stages = [new_stage(stage.connection) for _ in range(3)]
     run_workers(2)
-    for each in (stage, *others):
-        (first,) = each.put(event(email="ada@acme.example"))
-        wait_until(lambda each=each: each.values("events", "id"))
+    for space_stage in (stage, *other_stages):
+        (first,) = space_stage.put(event(email="ada@acme.example"))
+        wait_until(lambda target=space_stage: target.values("events", "id"))
         for _ in range(3):
-            ask_to_erase(each, each.contact_of(first))
-        each.put(event(email="bob@acme.example"))
-    for each in (stage, *others):
-        wait_until(lambda each=each: all_erased(each) and not each.values("inbox", "id"))
-        assert [value for *_, value in identifiers(each)] == ["bob@acme.example"]
-        assert each.values("erasures", "attempts") == [0, 0, 0]
+            ask_to_erase(space_stage, space_stage.contact_of(first))
+        space_stage.put(event(email="bob@acme.example"))
+    for space_stage in (stage, *other_stages):
+        wait_until(lambda target=space_stage: all_erased(target) and not target.values("inbox", "id"))
+        assert [value for *_, value in identifiers(space_stage)] == ["bob@acme.example"]
+        assert space_stage.values("erasures", "attempts") == [0, 0, 0]
 
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["merged since", "merging event waits"])
@@ -128,8 +128,8 @@ def test_the_survivor_of_a_merge_and_who_was_merged_into_it(stage: Stage) -> Non
         event(tracking_id="u1", email="b@acme.example"),
         event(email="d@acme.example", full_name="D"),
     )
-    named = stage.values("contacts", "id")[1]
-    erase(stage, named)
+    named_id = stage.values("contacts", "id")[1]
+    erase(stage, named_id)
     assert stage.values("contacts", "name") == ["D", None, None, None]
     assert [value for *_, value in identifiers(stage)] == ["d@acme.example", "D"]
 
@@ -141,16 +141,16 @@ def test_a_late_event_makes_a_new_contact(stage: Stage) -> None:
         {"trk_token": "t1"},
         {"fingerprint": "f1", "ip": "192.0.2.1"},
     ]
-    whole = {name: value for part in presented for name, value in part.items()}
-    (first,) = stage.run(event(**whole))
+    all_identifiers = {name: value for sighting in presented for name, value in sighting.items()}
+    (first,) = stage.run(event(**all_identifiers))
     contact_id = stage.contact_of(first)
     erase(stage, contact_id)
     before = stage.rows("contacts", "contacts::text")
-    late = stage.run(*(event(event_time=T0 + DAY, **part) for part in presented))
+    late = stage.run(*(event(event_time=T0 + DAY, **identifiers_of_one) for identifiers_of_one in presented))
     assert len({contact_id, *map(stage.contact_of, late)}) == 5
-    merging = stage.run(event(event_time=T0 + 2 * DAY, **whole))
+    merging = stage.run(event(event_time=T0 + 2 * DAY, **all_identifiers))
     assert stage.contact_of(first) == contact_id
-    assert contact_id not in {stage.contact_of(each) for each in (*late, *merging)}
+    assert contact_id not in {stage.contact_of(receipt) for receipt in (*late, *merging)}
     assert before[0] in stage.rows("contacts", "contacts::text")
     assert contact_id not in stage.values("contact_identifiers", "contact_id")
 
@@ -158,8 +158,10 @@ def test_a_late_event_makes_a_new_contact(stage: Stage) -> None:
 def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
     (first,) = stage.run(event(email="ada@acme.example"))
     ask_to_erase(stage, stage.contact_of(first))
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
+    with psycopg.connect(database_url) as other_connection:
+        other_connection.execute(
+            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
+        )
         assert not erase_next(stage.connection, stage.space_id)
     assert erase_next(stage.connection, stage.space_id)
 
@@ -172,17 +174,17 @@ def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection
     first, second = stage.run(
         event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"), event(email="bob@acme.example")
     )
-    known = identifiers(stage)
-    for each in (first, second):
-        ask_to_erase(stage, stage.contact_of(each))
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM events WHERE space_id = %s AND id = %s FOR UPDATE",
+    stored_identifiers = identifiers(stage)
+    for receipt in (first, second):
+        ask_to_erase(stage, stage.contact_of(receipt))
+    with psycopg.connect(database_url) as other_connection:
+        other_connection.execute("SELECT FROM events WHERE space_id = %s AND id = %s FOR UPDATE",
                       (stage.space_id, first))  # fmt: skip
         assert erase_next(worker, stage.space_id)
-        assert identifiers(stage) == known
+        assert identifiers(stage) == stored_identifiers
         columns = ("id", "attempts", "last_error", "retry_at > now()", "erased_at IS NULL")
-        noted = stage.rows("erasures", *columns)
-        assert [row[1:] for row in noted] == [
+        erasure_rows = stage.rows("erasures", *columns)
+        assert [row[1:] for row in erasure_rows] == [
             (1, "LockNotAvailable 55P03", True, True),
             (0, None, False, True),
         ]
@@ -200,8 +202,8 @@ def test_the_pause_grows(stage: Stage, worker: psycopg.Connection, database_url:
     (first,) = stage.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
     ask_to_erase(stage, stage.contact_of(first))
     pauses: list[float] = []
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+    with psycopg.connect(database_url) as other_connection:
+        other_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         for attempts in (0, 1, 2, 7, 8, 5000):
             stage.connection.execute(
                 "UPDATE erasures SET retry_at = now(), attempts = %s WHERE space_id = %s",
@@ -217,11 +219,11 @@ def test_a_lost_connection_is_replaced(
     stage: Stage, run_workers: Callable[[int], None], database_url: str
 ) -> None:
     (first,) = stage.run(event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"))
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
+    with psycopg.connect(database_url) as other_connection:
+        other_connection.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         ask_to_erase(stage, stage.contact_of(first))
         run_workers(1)
-        wait_until(lambda: is_waited_for(stage.connection, other))
+        wait_until(lambda: is_waited_for(stage.connection, other_connection))
         stage.connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'headwater worker' AND query LIKE '%UPDATE events%'"
@@ -261,7 +263,9 @@ def test_nobody_who_was_erased_comes_back(
             ends = dict(stage.rows("contacts", "id", "coalesce(merged_into, id)"))
             survivor = ends[contacts[happening % len(contacts)]]
             group = {contact for contact, end in ends.items() if end == survivor}
-            erased |= {each: state for each, state in states(stage).items() if each in group}
+            erased |= {
+                contact_id: state for contact_id, state in states(stage).items() if contact_id in group
+            }
     stage.process()
     now = states(stage)
     assert {contact: now[contact] for contact in erased} == erased

@@ -54,19 +54,19 @@ def changed(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
 
 
 def schema(connection: psycopg.Connection) -> set[Column]:
-    found = connection.execute(
+    cursor = connection.execute(
         "SELECT c.table_name, c.column_name FROM information_schema.columns c"
         " JOIN information_schema.tables t USING (table_schema, table_name)"
         " WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE'"
     )
-    return set(found.fetchall())
+    return set(cursor.fetchall())
 
 
 def sampled(connection: psycopg.Connection) -> set[Column]:
     """Return the columns that can hold personal data and have sampled statistics."""
     queries = (SAMPLED_COLUMNS, SAMPLED_EXPRESSIONS, EXTENDED_STATISTICS)
-    found = {row for query in queries for row in connection.execute(query).fetchall()}
-    return found & CAN_HOLD
+    columns = {row for query in queries for row in connection.execute(query).fetchall()}
+    return columns & CAN_HOLD
 
 
 def test_it_works(connection: psycopg.Connection) -> None:

@@ -60,14 +60,14 @@ def test_what_happened_stays() -> None:
         for field in msgspec.structs.fields(AcceptedEvent)
         if field.name not in {"event_name", "event_time"}
     }
-    said = ("is_upsell", "do_not_capi", "ad_user_data", "ad_personalization")
+    flags = ("is_upsell", "do_not_capi", "ad_user_data", "ad_personalization")
     values |= {"email": "ada@acme.example", "cookies": {"fbp": "x"}, "warnings": ("x",)}
-    values |= dict.fromkeys(said, True)
-    whole = event(**values)
-    left = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(whole).decode()))
-    assert left.keys() == KEPT_MEMBERS
-    assert not left.keys() & PERSONAL_MEMBERS
-    assert all(left[name] == getattr(whole, name) for name in left)
+    values |= dict.fromkeys(flags, True)
+    full_event = event(**values)
+    redacted_event = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(full_event).decode()))
+    assert redacted_event.keys() == KEPT_MEMBERS
+    assert not redacted_event.keys() & PERSONAL_MEMBERS
+    assert all(redacted_event[name] == getattr(full_event, name) for name in redacted_event)
 
 
 @pytest.mark.parametrize(
@@ -94,29 +94,31 @@ def test_unless_it_names_nobody(kind: str, text: str) -> None:
 
 
 def test_a_touchpoint_loses_who_it_was() -> None:
-    told = {"url": "https://shop.example/", "referrer": "https://t.example", "campaign_id": "9"}
+    touch_fields = {"url": "https://shop.example/", "referrer": "https://t.example", "campaign_id": "9"}
     who = {"email": "ada@acme.example", "tracking_id": "x", "trk_token": "y", "fingerprint": "f",
            "ip": "192.0.2.9"}  # fmt: skip
-    whole, left = (msgspec.json.encode(touch(**told, **some)).decode() for some in (who, {}))
-    assert ADA.redact("touchpoint", whole) == left
-    assert ADA.redact("event", whole) == EMPTIED
-    other = msgspec.json.encode(touch(email="bob@acme.example")).decode()
-    assert ADA.redact("touchpoint", other) == other
+    full_text, expected_text = (
+        msgspec.json.encode(touch(**touch_fields, **identifiers)).decode() for identifiers in (who, {})
+    )
+    assert ADA.redact("touchpoint", full_text) == expected_text
+    assert ADA.redact("event", full_text) == EMPTIED
+    other_text = msgspec.json.encode(touch(email="bob@acme.example")).decode()
+    assert ADA.redact("touchpoint", other_text) == other_text
 
 
 def test_a_page_view_becomes_nobody_s() -> None:
-    told = {"key": "k", "url": "https://shop.example/?u=1", "referrer": "https://t.example",
+    hit_fields = {"key": "k", "url": "https://shop.example/?u=1", "referrer": "https://t.example",
             "trk_token": 'a"b', "cookies": {"fbp": "x"}, "city": "Ulm"}  # fmt: skip
-    left = ADA.redact("hit", msgspec.json.encode(hit(**told)).decode())
-    assert msgspec.json.decode(left) == {"occurred_at": 1760000000000, "key": "k", "url": ""}
-    other = msgspec.json.encode(hit(trk_token="other")).decode()
-    assert ADA.redact("hit", other) == other
+    redacted_text = ADA.redact("hit", msgspec.json.encode(hit(**hit_fields)).decode())
+    assert msgspec.json.decode(redacted_text) == {"occurred_at": 1760000000000, "key": "k", "url": ""}
+    other_text = msgspec.json.encode(hit(trk_token="other")).decode()
+    assert ADA.redact("hit", other_text) == other_text
 
 
 def test_what_people_say_of_themselves_goes() -> None:
-    told = person(email="ada@acme.example", phone="1", full_name="Ada", profile_fields={1: "x"})
-    left = ADA.redact("identify", msgspec.json.encode(told).decode())
-    assert msgspec.json.decode(left) == {"occurred_at": 1760000000000}
+    profile = person(email="ada@acme.example", phone="1", full_name="Ada", profile_fields={1: "x"})
+    redacted_text = ADA.redact("identify", msgspec.json.encode(profile).decode())
+    assert msgspec.json.decode(redacted_text) == {"occurred_at": 1760000000000}
 
 
 def test_nobody_is_named_by_nothing() -> None:

@@ -61,25 +61,25 @@ def settle(worker: psycopg.Connection[Any], stage: Stage) -> Callable[..., int]:
 
 
 def left(stage: Stage, values: list[str]) -> set[str]:
-    return {value for value, found in places(stage, values).items() if found}
+    return {value for value, columns in places(stage, values).items() if columns}
 
 
 def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
     """Canaries in every column: none is left of expired rows, and all are left of other rows."""
-    gone = Traces(stage, OLD)
+    old_traces = Traces(stage, OLD)
     buyer = Traces(stage, OLD, "purchase", amount=5)
     payer = Traces(stage, OLD, "add_to_cart", amount=5)
     current = Traces(stage, RECENT)
     former_logs, current_logs = leave_logs(stage, OLD), leave_logs(stage, RECENT)
-    planted = places(stage, gone.of_person + gone.of_delivery + former_logs)
-    covered = {column for found in planted.values() for column in found} | OF_OTHERS
+    planted = places(stage, old_traces.of_person + old_traces.of_delivery + former_logs)
+    covered = {column for columns in planted.values() for column in columns} | OF_OTHERS
     can_hold = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
     assert can_hold - covered == set()
 
     counted = {kind: expired_rows.labels(kind)._value.get() for kind in RetentionKind}
     keep(stage, delivery_days=100, log_days=100)
     assert settle() > 3
-    assert left(stage, gone.of_person + gone.of_delivery + former_logs) == set()
+    assert left(stage, old_traces.of_person + old_traces.of_delivery + former_logs) == set()
     assert left(stage, buyer.of_delivery + payer.of_delivery) == set()
     remaining = buyer.of_person + payer.of_person + current.of_person + current.of_delivery + current_logs
     assert left(stage, remaining) == set(remaining)
@@ -115,13 +115,13 @@ def test_who_stays(
     stage: Stage, settle: Callable[..., int], activity: Callable[[Stage, int], object]
 ) -> None:
     contact = stage.contact(created_at=OLD)
-    other = stage.contact(created_at=OLD)
+    other_contact = stage.contact(created_at=OLD)
     activity(stage, contact)
     keep(stage)
     settle()
     assert stage.connection.execute(
         "SELECT id FROM contacts WHERE space_id = %s", (stage.space_id,)
-    ).fetchall() == [(contact,)], other
+    ).fetchall() == [(contact,)], other_contact
 
 
 def test_colleagues_of_a_buyer_stay(stage: Stage, settle: Callable[..., int]) -> None:
@@ -184,8 +184,8 @@ class TestDuplicates:
     ) -> None:
         queue = Queue(stage.connection, stage.space_id)
         moment = int(OLD.timestamp() * 1000)
-        said = {"event_name": "view_content", "event_time": moment, key: "canary-1", "email": "a@b.example"}
-        (first,) = queue.run(sender(event(**said)))
+        values = {"event_name": "view_content", "event_time": moment, key: "canary-1", "email": "a@b.example"}
+        (first,) = queue.run(sender(event(**values)))
         stage.connection.execute(
             "UPDATE contacts SET created_at = %s WHERE space_id = %s", (OLD, stage.space_id)
         )
@@ -193,23 +193,23 @@ class TestDuplicates:
         settle()
         assert queue.values("events", "id") == []
         assert left(stage, ["canary-1"]) == set(), "only as a hash"
-        (second,) = queue.run(sender(event(**said)))
+        (second,) = queue.run(sender(event(**values)))
         assert queue.values("events", "id") == []
         assert queue.rows("duplicates", "id", "reason", "event_id") == [(second, key, first)]
-        (other,) = queue.run(sender(event(**{**said, "event_name": "purchase"})))
-        assert queue.values("events", "id") == [other]
+        (purchase_id,) = queue.run(sender(event(**{**values, "event_name": "purchase"})))
+        assert queue.values("events", "id") == [purchase_id]
 
     def test_the_business_still_replaces_a_page(self, stage: Stage, settle: Callable[..., int]) -> None:
         queue = Queue(stage.connection, stage.space_id)
-        said = {"event_name": "view_content", "event_time": int(OLD.timestamp() * 1000), "trk_token": "t",
+        values = {"event_name": "view_content", "event_time": int(OLD.timestamp() * 1000), "trk_token": "t",
                 "idempotency_key": "k"}  # fmt: skip
-        queue.run(page(event(**said)))
+        queue.run(page(event(**values)))
         stage.connection.execute(
             "UPDATE contacts SET created_at = %s WHERE space_id = %s", (OLD, stage.space_id)
         )
         keep(stage)
         settle()
-        (stored,) = queue.run(event(**said))
+        (stored,) = queue.run(event(**values))
         assert queue.values("events", "id") == [stored]
 
 
@@ -222,17 +222,17 @@ def test_figures_of_conversions_stay(
     """
     people = [(OLD, "view_content", None), (OLD, "purchase", 80), (OLD, "sign_up", None),
               (OLD, "add_to_cart", 5), (RECENT, "view_content", None)]  # fmt: skip
-    for at, name, amount in people:
-        contact = stage.contact(created_at=at)
-        visit = stage.visit(contact, started_at=at, last_hit_at=at, source_id=stage.source_id("sms"))
-        stage.hit(contact, visit, occurred_at=at)
-        stage.touchpoint(contact, "sms", occurred_at=at)
-        stage.event(contact, event_name=name, event_time=at, amount=amount)
+    for moment, name, amount in people:
+        contact = stage.contact(created_at=moment)
+        visit = stage.visit(contact, started_at=moment, last_hit_at=moment, source_id=stage.source_id("sms"))
+        stage.hit(contact, visit, occurred_at=moment)
+        stage.touchpoint(contact, "sms", occurred_at=moment)
+        stage.event(contact, event_name=name, event_time=moment, amount=amount)
     measures = ["credited_revenue", "credited_conversions", "orders", "revenue", "share"]
 
     def ask(**params: Any) -> dict[str, Any]:
-        asked = {"measures": measures, "group_by": "source", **RANGE, **params}
-        answer = api.get("/reports", params=asked)
+        query = {"measures": measures, "group_by": "source", **RANGE, **params}
+        answer = api.get("/reports", params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -262,10 +262,10 @@ def test_figures_of_conversions_stay(
     assert after["rows"] != []
     assert steps["totals"] == {"events": 2}
     assert ask(event_names="view_content", measures="events", group_by="none")["totals"] == {"events": 1}
-    told = ask(measures="visits", group_by="none")
-    assert (visits["totals"]["visits"], told["totals"]["visits"]) == (5, 4)
+    totals_report = ask(measures="visits", group_by="none")
+    assert (visits["totals"]["visits"], totals_report["totals"]["visits"]) == (5, 4)
     assert visits["visits"]["deleted_before"] is None
-    assert told["visits"]["deleted_before"] == "2026-01-21 03:00:00", "the reader is told so"
+    assert totals_report["visits"]["deleted_before"] == "2026-01-21 03:00:00", "the reader is told so"
     later = ask(measures="visits", group_by="none", start_date="2026-02-01 00:00:00")
     assert later["visits"]["deleted_before"] is None
 
@@ -280,8 +280,8 @@ def test_killed_anywhere_it_goes_on(
     assert stage.connection.execute(progress, (stage.space_id,)).fetchone() == (people[1].id, None)
 
     def work() -> None:
-        with connect(database_url) as other:
-            delete_expired(other, stage.space_id, 2, NOW)
+        with connect(database_url) as other_connection:
+            delete_expired(other_connection, stage.space_id, 2, NOW)
 
     assert die_at("retention_before_commit", work) == -signal.SIGKILL
     assert stage.connection.execute(progress, (stage.space_id,)).fetchone() == (people[1].id, None)
@@ -293,8 +293,8 @@ def test_killed_anywhere_it_goes_on(
 def test_two_workers_take_turns(database_url: str, stage: Stage, settle: Callable[..., int]) -> None:
     Traces(stage, OLD)
     keep(stage)
-    with connect(database_url) as other, other.transaction():
-        assert try_lock(other, stage.space_id)
+    with connect(database_url) as other_connection, other_connection.transaction():
+        assert try_lock(other_connection, stage.space_id)
         assert settle() == 0
     assert settle() > 0
 
@@ -302,13 +302,13 @@ def test_two_workers_take_turns(database_url: str, stage: Stage, settle: Callabl
 def test_another_space_is_left_alone(
     connection: psycopg.Connection, stage: Stage, settle: Callable[..., int]
 ) -> None:
-    other = make_stage(connection)
-    traces, logs = Traces(other, OLD), leave_logs(other, OLD)
+    other_stage = make_stage(connection)
+    traces, logs = Traces(other_stage, OLD), leave_logs(other_stage, OLD)
     keep(stage, delivery_days=30, log_days=30)
-    keep(other, delivery_days=30, log_days=30)
+    keep(other_stage, delivery_days=30, log_days=30)
     settle()
     everything = traces.of_person + traces.of_delivery + logs
-    assert left(other, everything) == set(everything)
+    assert left(other_stage, everything) == set(everything)
 
 
 def test_a_space_is_due_once_a_day(stage: Stage, worker: psycopg.Connection[Any]) -> None:

@@ -49,22 +49,22 @@ class Books:
 
     def by_campaign(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
         totals: dict[tuple[date, AdPlace], Spent] = {}
-        for day, place, spent in self._rows(first, last):
-            total = totals.setdefault((day, AdPlace(place.campaign)), Spent(Decimal(0), 0, 0))
+        for day, ad_place, spent in self._rows(first, last):
+            total = totals.setdefault((day, AdPlace(ad_place.campaign)), Spent(Decimal(0), 0, 0))
             total.amount += spent.amount
             total.impressions += spent.impressions
             total.clicks += spent.clicks
             total.conversions += spent.conversions
             total.revenue += spent.revenue
-        return [(day, place, spent) for (day, place), spent in totals.items()]
+        return [(day, ad_place, spent) for (day, ad_place), spent in totals.items()]
 
     def total(self, first: date, last: date) -> Decimal:
         return sum((spent.amount for _, _, spent in self._rows(first, last)), Decimal(0))
 
     def _rows(self, first: date, last: date) -> Iterator[tuple[date, AdPlace, Spent]]:
-        for (day, place), spent in sorted(self.spent.items(), key=lambda item: item[0]):
+        for (day, ad_place), spent in sorted(self.spent.items(), key=lambda item: item[0]):
             if first <= day <= last:
-                yield day, place, spent
+                yield day, ad_place, spent
 
 
 def fill(books: Books, last: date, days: int = 40) -> Books:

@@ -48,10 +48,10 @@ def served(pulls: Pulls, subject: Subject, answering: Answering) -> Iterator[Fak
 
 def check_books(pulls: Pulls, books: Books, *, with_ads: bool = True) -> None:
     """Check that the ledger equals the books, to the cent."""
-    ads = {(day, place.ad): spent.amount for (day, place), spent in books.spent.items() if place.ad}
+    ads = {(day, ad_place.ad): spent.amount for (day, ad_place), spent in books.spent.items() if ad_place.ad}
     assert pulls.ledger("ad") == (ads if with_ads else {})
     campaigns = books.by_campaign(date.min, date.max)
-    assert pulls.ledger() == {(day, place.campaign): spent.amount for day, place, spent in campaigns}
+    assert pulls.ledger() == {(day, ad_place.campaign): spent.amount for day, ad_place, spent in campaigns}
 
 
 def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None) -> FakePlatform:

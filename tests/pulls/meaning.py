@@ -18,7 +18,7 @@ def meaning(request: Received, *headers: str) -> tuple[str, str, dict[str, Any],
     values: dict[str, list[str]] = {}
     for name, value in parse_qsl(parts.query):
         values.setdefault(name, []).append(value)
-    query = {name: sorted(given) if len(given) > 1 else _read(given[0]) for name, given in values.items()}
+    query = {name: sorted(texts) if len(texts) > 1 else _read(texts[0]) for name, texts in values.items()}
     return request.method, parts.path, query, {name: request.headers.get(name) for name in headers}
 
 

@@ -59,8 +59,8 @@ class Account:
 
     def spend(self, day: date) -> None:
         """Record the spend of a part of a day."""
-        for place in self.random.sample(PLACES, self.random.randint(1, len(PLACES))):
-            self.books.spend(day, place, f"{self.random.randint(0, 99_999) / 100:.2f}")
+        for ad_place in self.random.sample(PLACES, self.random.randint(1, len(PLACES))):
+            self.books.spend(day, ad_place, f"{self.random.randint(0, 99_999) / 100:.2f}")
 
     def restate(self, today: date) -> None:
         """Correct, remove and add rows of days that the platform may still change."""
@@ -86,11 +86,11 @@ class Account:
 
     def by_campaign(self) -> dict[tuple[date, str], Decimal]:
         rows = self.books.by_campaign(date.min, date.max)
-        return {(day, place.campaign): spent.amount for day, place, spent in rows if spent.amount}
+        return {(day, ad_place.campaign): spent.amount for day, ad_place, spent in rows if spent.amount}
 
     def by_ad(self) -> dict[tuple[date, str], Decimal]:
         rows = self.books.by_ad(date.min, date.max)
-        return {(day, place.ad): spent.amount for day, place, spent in rows if spent.amount}
+        return {(day, ad_place.ad): spent.amount for day, ad_place, spent in rows if spent.amount}
 
 
 def assert_equal(pulls: Pulls, account: Account) -> None:
@@ -287,11 +287,14 @@ def test_what_is_stored_of_a_pull(
     former: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
 ) -> None:
     """After a pull, the ledger has the pulled amounts: the last one of each row, and 0 for missing rows."""
-    stored = [store(make_row(cell, amount), is_complete=done) for cell, (amount, done) in former.items()]
-    chosen = choose_rows(SOURCE, stored, [make_row(*row) for row in pulled])
+    stored = [
+        store(make_row(cell, amount), is_complete=is_complete)
+        for cell, (amount, is_complete) in former.items()
+    ]
+    rows = choose_rows(SOURCE, stored, [make_row(*row) for row in pulled])
     latest = dict(pulled)
     after = {cell: amount for cell, (amount, _) in former.items()}
-    for row in chosen:
+    for row in rows:
         cell = (row.date - FIRST).days, row.campaign_id
         amount, is_complete = former.get(cell, (0, True))
         assert row.amount != amount or not is_complete, "nothing is stored without a reason"
@@ -300,5 +303,5 @@ def test_what_is_stored_of_a_pull(
         cell: amount for cell, amount in latest.items() if amount
     }
     incomplete = {cell for cell, (_, is_complete) in former.items() if not is_complete}
-    assert incomplete & latest.keys() <= {((row.date - FIRST).days, row.campaign_id) for row in chosen}
-    assert len(chosen) == len({(row.date, row.key()) for row in chosen})
+    assert incomplete & latest.keys() <= {((row.date - FIRST).days, row.campaign_id) for row in rows}
+    assert len(rows) == len({(row.date, row.key()) for row in rows})

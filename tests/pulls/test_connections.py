@@ -43,21 +43,21 @@ def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_it_works(api: Api) -> None:
-    made = create(api, name=" Shop ")
-    assert made.pop("created_at").endswith("Z")
-    assert made.pop("next_pull_at").endswith("Z")
-    assert made == {
-        "id": made["id"], "platform": "meta", "name": "Shop", "status": "active", "account": None,
+    connection = create(api, name=" Shop ")
+    assert connection.pop("created_at").endswith("Z")
+    assert connection.pop("next_pull_at").endswith("Z")
+    assert connection == {
+        "id": connection["id"], "platform": "meta", "name": "Shop", "status": "active", "account": None,
         "settings": {"ad_account_id": "1234567890"}, "api_version": "v26.0",
         "secrets": ["access_token"], "is_pulling": False, "pulled_at": None, "failing_since": None,
         "fault": None, "message": None, "remedy": None, "history_from": None, "history_until": None,
         "history_share": 0.0,
     }  # fmt: skip
-    path = f"/spend/connections/{made['id']}"
-    (listed,) = api.get("/spend/connections").json()["data"]
-    assert listed == api.get(path).json()
+    path = f"/spend/connections/{connection['id']}"
+    (listed_connection,) = api.get("/spend/connections").json()["data"]
+    assert listed_connection == api.get(path).json()
     changed = api.send("PUT", path, json={"name": "Shop 2"}).json()
-    assert changed == {**listed, "name": "Shop 2"}
+    assert changed == {**listed_connection, "name": "Shop 2"}
     paused = api.send("POST", f"{path}/pause").json()
     assert (paused["status"], paused["next_pull_at"]) == ("paused", None)
     assert api.send("POST", f"{path}/pull").json()["status"] == "paused"
@@ -73,8 +73,8 @@ def test_an_update_moves_connections_without_a_version_of_their_own(
     """A chosen version stays until it is removed from the settings."""
     unset = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
     settings = {"ad_account_id": "1234567890", "api_version": "v26.0"}
-    chosen = create(api, settings=settings)
-    path = f"/spend/connections/{chosen['id']}"
+    connection = create(api, settings=settings)
+    path = f"/spend/connections/{connection['id']}"
     api.send("POST", f"{path}/pause")
     meta = type(PLATFORMS["meta"])
     newer = msgspec.defstruct("NewerSettings", [("api_version", str, "v27.0")], bases=(meta.settings,))
@@ -86,16 +86,16 @@ def test_an_update_moves_connections_without_a_version_of_their_own(
     assert targets
     assert all(target.startswith("/v27.0/") for target in targets)
     assert api.get(f"/spend/connections/{unset}").json()["api_version"] == "v27.0"
-    shown = api.get(path).json()
-    assert (shown["api_version"], shown["settings"]) == ("v26.0", settings)
+    details = api.get(path).json()
+    assert (details["api_version"], details["settings"]) == ("v26.0", settings)
     del settings["api_version"]
     assert api.send("PUT", path, json={"settings": settings}).json()["api_version"] == "v27.0"
 
 
 def test_platforms(api: Api) -> None:
-    listed = {platform["name"]: platform for platform in api.get("/spend/platforms").json()["data"]}
-    assert listed.keys() == PLATFORMS.keys()
-    meta = listed["meta"]
+    platforms = {platform["name"]: platform for platform in api.get("/spend/platforms").json()["data"]}
+    assert platforms.keys() == PLATFORMS.keys()
+    meta = platforms["meta"]
     assert meta["limits"] == {"window_days": 28, "weekly_window_days": None, "history_days": 396}
     assert [secret["name"] for secret in meta["secrets"]] == ["access_token"]
     assert meta["settings"]["required"] == ["ad_account_id"]
@@ -108,18 +108,18 @@ def test_what_is_refused(api: Api) -> None:
     assert refused(api, {**DESCRIBED, **wrong}).keys() >= {
         "settings.ad_account_id", "secrets.password", "secrets.access_token", "name",
     }  # fmt: skip
-    for other in (True, "1", 0, 10**18, 999):
-        assert refused(api, {**DESCRIBED, "destination_id": other}).keys() == {"destination_id"}
+    for destination in (True, "1", 0, 10**18, 999):
+        assert refused(api, {**DESCRIBED, "destination_id": destination}).keys() == {"destination_id"}
 
 
 def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
     described = {"platform": "meta", "settings": {"pixel_id": "1234567890"}}
     body = {**described, "secrets": {"access_token": TOKEN}}
     destination_id = api.send("POST", "/destinations", json=body).json()["id"]
-    made = create(api, secrets={}, destination_id=destination_id)
-    assert made["secrets"] == ["access_token"]
-    other = stage.destination(platform="tiktok")
-    assert refused(api, {**DESCRIBED, "destination_id": other}).keys() == {"destination_id"}
+    connection = create(api, secrets={}, destination_id=destination_id)
+    assert connection["secrets"] == ["access_token"]
+    other_destination = stage.destination(platform="tiktok")
+    assert refused(api, {**DESCRIBED, "destination_id": other_destination}).keys() == {"destination_id"}
 
 
 def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: Api) -> None:
@@ -128,21 +128,25 @@ def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: 
         pulls.urls["meta"] = platform.url
         connection = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
         pulls.pull()
-    shown = api.get(f"/spend/connections/{connection}").json()
-    assert shown["account"] == {
+    details = api.get(f"/spend/connections/{connection}").json()
+    assert details["account"] == {
         "id": "1234567890", "name": "Main shop", "currency": "EUR", "timezone": "Europe/Berlin",
     }  # fmt: skip
-    assert (shown["fault"], shown["history_share"]) == (None, 1.0)
-    assert date.fromisoformat(shown["history_from"]) == pulls.now.date() - timedelta(days=396)
+    assert (details["fault"], details["history_share"]) == (None, 1.0)
+    assert date.fromisoformat(details["history_from"]) == pulls.now.date() - timedelta(days=396)
     answer = error(190, f"Malformed access token {TOKEN}")
     with FakePlatform(otherwise=lambda _: answer) as platform:
         pulls.urls["meta"] = platform.url
         pulls.pull_later(connection, hours=6)
-    held = api.get(f"/spend/connections/{connection}").json()
-    assert (held["status"], held["fault"], held["next_pull_at"]) == ("held", "token", None)
-    assert "Malformed access token" in held["message"]
-    assert TOKEN not in held["message"]
-    assert "Meta" in held["remedy"]
+    held_details = api.get(f"/spend/connections/{connection}").json()
+    assert (held_details["status"], held_details["fault"], held_details["next_pull_at"]) == (
+        "held",
+        "token",
+        None,
+    )
+    assert "Malformed access token" in held_details["message"]
+    assert TOKEN not in held_details["message"]
+    assert "Meta" in held_details["remedy"]
     resumed = api.send("PUT", f"/spend/connections/{connection}", json={"secrets": {"access_token": "new"}})
     assert resumed.json()["status"] == "active"
 
@@ -180,20 +184,20 @@ def checked(url: str, token: str = TOKEN) -> SpendConnectionCheck:
 
 def test_a_check_shows_the_account_and_its_spend(books: Books) -> None:
     with FakePlatform(otherwise=PretendMeta(books)) as platform:
-        found = checked(platform.url)
-    assert found.ok
-    assert found.account is not None
-    assert (found.account.name, found.campaigns, found.remedy) == ("Main shop", 1, None)
-    assert found.spend in (10, 20)  # two days, if the account's date is the clock's
+        result = checked(platform.url)
+    assert result.ok
+    assert result.account is not None
+    assert (result.account.name, result.campaigns, result.remedy) == ("Main shop", 1, None)
+    assert result.spend in (10, 20)  # two days, if the account's date is the clock's
 
 
 def test_a_check_shows_what_is_wrong(books: Books) -> None:
     pretend = PretendMeta(books)
     limit = error(17, "User request limit reached")
     with FakePlatform(otherwise=pretend) as platform:
-        found = checked(platform.url, "wrong")
-        assert (found.ok, found.account, found.spend) == (False, None, None)
-        assert found.remedy is not None
+        result = checked(platform.url, "wrong")
+        assert (result.ok, result.account, result.spend) == (False, None, None)
+        assert result.remedy is not None
         platform.then(pretend, limit)
         throttled = checked(platform.url)
         assert (throttled.ok, throttled.account is None, throttled.spend) == (False, False, None)
@@ -204,21 +208,21 @@ def test_a_check_shows_what_is_wrong(books: Books) -> None:
 @pytest.mark.usefixtures("_impatient")
 def test_a_check_of_a_silent_platform_ends() -> None:
     with FakePlatform(otherwise=Silence()) as platform:
-        found = checked(platform.url)
-    assert (found.ok, found.account) == (False, None)
-    assert "did not answer" in found.message
+        result = checked(platform.url)
+    assert (result.ok, result.account) == (False, None)
+    assert "did not answer" in result.message
 
 
 def test_a_stored_connection_is_checked(api: Api, pulls: Pulls) -> None:
-    made = create(api)
+    connection = create(api)
     before = pulls.rows()
-    response = api.send("POST", f"/spend/connections/{made['id']}/check")
+    response = api.send("POST", f"/spend/connections/{connection['id']}/check")
     assert response.status_code == 200
-    found = response.json()
-    assert (found["ok"], found["account"]) == (False, None)
-    assert found["remedy"]
+    result = response.json()
+    assert (result["ok"], result["account"]) == (False, None)
+    assert result["remedy"]
     assert pulls.rows() == before
     pulls.stage.connection.execute(
-        "UPDATE spend_connections SET secrets = %s WHERE id = %s", (derive_key("x"), made["id"])
+        "UPDATE spend_connections SET secrets = %s WHERE id = %s", (derive_key("x"), connection["id"])
     )
-    assert api.send("POST", f"/spend/connections/{made['id']}/check").status_code == 422
+    assert api.send("POST", f"/spend/connections/{connection['id']}/check").status_code == 422

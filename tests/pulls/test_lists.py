@@ -26,8 +26,8 @@ def test_it_works(pulls: Pulls, subject: Subject, requests: int) -> None:
     """13 months of 500 campaigns, with an ad each."""
     books, days = Books(timezone="Europe/Berlin"), HISTORY.get(subject.platform, 396)
     for number in range(500):
-        place = AdPlace(*(f"{level * 10**17 + number}" for level in (1, 2, 3)))
-        books.spend(TODAY - timedelta(days=number % days), place, "1.00")
+        ad_place = AdPlace(*(f"{level * 10**17 + number}" for level in (1, 2, 3)))
+        books.spend(TODAY - timedelta(days=number % days), ad_place, "1.00")
     with served(pulls, subject, subject.pretend(books)) as platform:
         subject.connect(pulls)
         pulls.pull()

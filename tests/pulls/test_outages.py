@@ -76,8 +76,8 @@ def test_it_works(pulls: Pulls) -> None:
     ):
         pulls.urls = {"meta": silent.url, "other": answering.url}
         connect(pulls, "meta", SILENT)
-        (other,) = connect(pulls, "other", 1)
-        pulls.run(puller(pulls, lambda: pulls_of(pulls, other) > 0))
+        (other_connection,) = connect(pulls, "other", 1)
+        pulls.run(puller(pulls, lambda: pulls_of(pulls, other_connection) > 0))
         assert len(silent.requests) == MOST_OF_PLATFORM
 
 

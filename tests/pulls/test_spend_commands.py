@@ -56,21 +56,21 @@ def secret(tmp_path: Path) -> tuple[str, str]:
 
 
 def test_it_works(terminal: Terminal, secret: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = terminal.json("connect", *ACCOUNT, *secret, "--name", "Shop")
-    assert (made["name"], made["status"], made["secrets"]) == ("Shop", "active", ["access_token"])
-    connection = ("--connection", str(made["id"]))
-    assert terminal.json("list") == [made] == [terminal.json("show", *connection)]
+    details = terminal.json("connect", *ACCOUNT, *secret, "--name", "Shop")
+    assert (details["name"], details["status"], details["secrets"]) == ("Shop", "active", ["access_token"])
+    connection = ("--connection", str(details["id"]))
+    assert terminal.json("list") == [details] == [terminal.json("show", *connection)]
     assert terminal.json("set", *connection, "--name", "Shop 2")["name"] == "Shop 2"
     assert terminal.json("pause", *connection)["status"] == "paused"
     assert terminal.json("resume", *connection)["status"] == "active"
     assert terminal.json("pull", *connection)["status"] == "active"
     with FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as platform:
         monkeypatch.setenv("HEADWATER_META_SPEND_URL", platform.url)
-        found = terminal.json("check", *connection)
-        assert (found["ok"], found["account"]["name"]) == (True, "Main shop")
+        result = terminal.json("check", *connection)
+        assert (result["ok"], result["account"]["name"]) == (True, "Main shop")
         terminal.json("set", *connection, *secret, "--set", "ad_account_id=999")
         assert terminal.json("check", *connection, code=1)["ok"] is False
-    assert terminal.json("disconnect", *connection) == {"id": made["id"], "status": "disconnected"}
+    assert terminal.json("disconnect", *connection) == {"id": details["id"], "status": "disconnected"}
     assert terminal.json("list") == []
 
 
@@ -79,16 +79,16 @@ def test_as_text(terminal: Terminal, secret: tuple[str, str]) -> None:
     assert code == 0
     assert out.startswith("Meta “Meta”, connection ")
     assert "1234567890" in out
-    _, listed, _ = terminal.run("list")
-    assert "active" in listed
+    _, text, _ = terminal.run("list")
+    assert "active" in text
 
 
 def test_a_destination_lends_its_token(terminal: Terminal, stage: Stage, secret: tuple[str, str]) -> None:
     words = ["--space", str(stage.space_id), "--platform", "meta", "--set", "pixel_id=1234567890", *secret]
     assert main(["destination", "create", *words, "--json"]) == 0
     destination = json.loads(terminal.capsys.readouterr().out)["id"]
-    made = terminal.json("connect", *ACCOUNT, "--destination", str(destination))
-    assert made["secrets"] == ["access_token"]
+    details = terminal.json("connect", *ACCOUNT, "--destination", str(destination))
+    assert details["secrets"] == ["access_token"]
     code, out, err = terminal.run("connect", *ACCOUNT, "--destination", "999")
     assert (code, out) == (2, "")
     assert "destination_id" in err

@@ -35,9 +35,9 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
             HEADWATER_META_URL=meta.url,
             HEADWATER_META_SPEND_URL=meta.url,
             HEADWATER_RATE_LIMIT_FACTOR="1000",
-        ) as one,
+        ) as server,
     ):
-        url = one.url()
+        url = server.url()
         where = ("--data-dir", str(data_dir), "--json")
         run_command("space", "create", "--name", "Shop", "--currency", "EUR", *where)
         run_command("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *where)
@@ -45,7 +45,7 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         headers = {"Authorization": f"Bearer {key['key']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield client, data_dir
-        assert one.stop() == 0
+        assert server.stop() == 0
 
 
 def _answer(request: Received) -> Answer:
@@ -73,8 +73,8 @@ def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple
         if name == "create_trained_model":
             _sell(client)
             _wait(data_dir)
-        own = {key: job_id if key in JOBS.values() else text for key, text in example.path.items()}
-        text = send(name, msgspec.structs.replace(example, path=own))
+        path_values = {key: job_id if key in JOBS.values() else text for key, text in example.path.items()}
+        text = send(name, msgspec.structs.replace(example, path=path_values))
         yield name, text
         kind = name.rpartition("_")[2]
         if kind in JOBS and name.startswith("create_"):

@@ -30,10 +30,14 @@ class Desk:
     ) -> httpx.Response:
         """Send a body, as bytes or JSON, with basic authentication unless `key` is empty."""
         user = self.key if key is None else key
-        sent = {"Authorization": f"Basic {base64.b64encode(f'{user}:'.encode()).decode()}"} if user else {}
+        authorization = (
+            {"Authorization": f"Basic {base64.b64encode(f'{user}:'.encode()).decode()}"} if user else {}
+        )
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         url = f"{self.base_url}/segment/v1/{path}"
-        return httpx.post(url, content=content, headers={**sent, **(headers or {})}, timeout=PATIENCE_SECONDS)
+        return httpx.post(
+            url, content=content, headers={**authorization, **(headers or {})}, timeout=PATIENCE_SECONDS
+        )
 
     def send(self, path: str, **message: Any) -> None:
         """Send one message with the API key, which must be accepted."""

@@ -27,7 +27,7 @@ def test_it_works(database_url: str, space_id: int, monkeypatch: pytest.MonkeyPa
                     names.note(space_id, name, IgnoredReason.UNKNOWN_EVENT)
                 await names.write()
             async with database.connection() as connection:
-                return {found.name: found.times for found in await list_ignored(connection, space_id)}
+                return {entry.name: entry.times for entry in await list_ignored(connection, space_id)}
         finally:
             await database.close()
 

@@ -64,10 +64,10 @@ class TestKeys:
         assert len(desk.rows("id")) == 1
         desk.track("Song Played")
         assert desk.ignored() == [("Song Played", "unknown_event", 1)]
-        listed = httpx.get(
+        answer = httpx.get(
             f"{desk.base_url}/public-api/v1/ignored-events", headers={"Authorization": f"Bearer {other_key}"}
         )
-        assert listed.json() == {"data": []}
+        assert answer.json() == {"data": []}
 
 
 class TestSizes:

@@ -22,14 +22,14 @@ LANGUAGES = 10
 
 def labelled() -> dict[str, list[tuple[str, str]]]:
     """Return the labelled answers by language, each with its source."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    sections: dict[str, list[tuple[str, str]]] = {}
     for line in ANSWERS.read_text(encoding="utf-8").splitlines():
         source, bar, answer = line.partition("|")
         if bar:
-            found[list(found)[-1]].append((source, answer))
+            sections[list(sections)[-1]].append((source, answer))
         elif line and line.count(" ") == 1:
-            found[line.removeprefix("# ")] = []
-    return found
+            sections[line.removeprefix("# ")] = []
+    return sections
 
 
 def test_it_works() -> None:

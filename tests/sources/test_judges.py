@@ -52,8 +52,8 @@ def ga4(medium: str) -> str:
 
 def posthog(medium: str) -> str | None:
     """PostHog: paid by a short list and a prefix. It has no rule for other media here."""
-    listed = ("cpc", "cpm", "cpv", "cpa", "ppc", "retargeting")
-    return "paid" if medium in listed or medium.startswith("paid") else None
+    paid_media = ("cpc", "cpm", "cpv", "cpa", "ppc", "retargeting")
+    return "paid" if medium in paid_media or medium.startswith("paid") else None
 
 
 def ours(medium: str, source: str = "partner") -> str:
@@ -73,11 +73,13 @@ def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | N
         (judge.__name__, medium): ours(medium) for medium in set(MEDIA)
         if (other := judge(medium)) is not None and other != ours(medium)
     }  # fmt: skip
-    listed = {key: value for key, value in DIFFERENCES.items() if key[0] == judge.__name__}
+    differences = {key: value for key, value in DIFFERENCES.items() if key[0] == judge.__name__}
     if judge is posthog:  # PostHog has no rules for them.
-        assert all(posthog(case) is None and ours(case) == own for (_, case), own in listed.items())
-        listed = {}
-    assert differing == listed
+        assert all(
+            posthog(case) is None and ours(case) == expected for (_, case), expected in differences.items()
+        )
+        differences = {}
+    assert differing == differences
 
 
 @pytest.mark.parametrize("source", SOURCES)

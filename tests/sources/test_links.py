@@ -58,12 +58,14 @@ def test_a_link_for_a_source_is_named_as_that_source(
     link = build_link(page, LinkParts(source, *values))
     visit = explain_visit(link, None)
     assert visit.source == source
-    read = visit.classification.ad
+    classified_ad = visit.classification.ad
     for level, value in zip(("campaign", "adset", "ad", "keyword"), values, strict=True):
         if level == "keyword":
-            assert (read.keyword or "") == value
+            assert (classified_ad.keyword or "") == value
         else:
-            assert (getattr(read, f"{level}_id") or getattr(read, f"{level}_name") or "") == value
+            assert (
+                getattr(classified_ad, f"{level}_id") or getattr(classified_ad, f"{level}_name") or ""
+            ) == value
     # Building from a finished link changes nothing.
     assert build_link(link, LinkParts(source, *values)) == link
 
@@ -136,27 +138,27 @@ def test_hosts_that_report_nothing() -> None:
     ]
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.platform)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.platform)
 def test_what_platforms_fill_in_is_read(template: object) -> None:
     """Each placeholder is filled in with its own value: names with names, ids with digits."""
     assert template in TEMPLATES
-    chosen = next(each for each in TEMPLATES if each is template)
+    link_template = next(candidate for candidate in TEMPLATES if candidate is template)
     ids = {"utm_id", "adgroupid", "campaign_id", "adset_id", "ad_id"}
     filled = {
         name: value
         if value.islower() and "{" not in value
-        else (str(10 + at) if name in ids else f"Name {at}")
-        for at, (name, value) in enumerate(chosen.parameters)
+        else (str(10 + index) if name in ids else f"Name {index}")
+        for index, (name, value) in enumerate(link_template.parameters)
     }
     visit = explain_visit(f"{PAGE}?" + "&".join(f"{k}={v}" for k, v in filled.items()), None)
-    assert visit.source == chosen.source
-    read = {
+    assert visit.source == link_template.source
+    read_values = {
         value
         for name in Ad.__struct_fields__
         if (value := getattr(visit.classification.ad, name)) is not None
     }
-    sent = {v for k, v in filled.items() if k not in ("utm_source", "utm_medium")}
-    assert read == sent
-    unfilled = explain_visit(f"{PAGE}?{chosen.text}", None)
-    assert unfilled.source == chosen.source
-    assert unquote(chosen.text) == chosen.text
+    sent_values = {v for k, v in filled.items() if k not in ("utm_source", "utm_medium")}
+    assert read_values == sent_values
+    unfilled = explain_visit(f"{PAGE}?{link_template.text}", None)
+    assert unfilled.source == link_template.source
+    assert unquote(link_template.text) == link_template.text

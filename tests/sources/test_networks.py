@@ -33,8 +33,8 @@ def source(query: str, names: SourceNames = NAMES) -> Source:
 
 
 def test_it_works() -> None:
-    found = source("utm_source=taboola&utm_medium=cpc")
-    assert found == Source("taboola_ads", "own_network_paid", "taboola")
+    result = source("utm_source=taboola&utm_medium=cpc")
+    assert result == Source("taboola_ads", "own_network_paid", "taboola")
     assert source("utm_source=taboola&utm_medium=cpc", make_source_names(())).name == "paid_other"
 
 

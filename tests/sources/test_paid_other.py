@@ -46,9 +46,9 @@ def reported(api: Api, model: str, group: str = "source", **asked: Any) -> list[
 
 def test_it_works(api: Api, journey: int) -> None:
     items = api.get(f"/contacts/{journey}/journey").json()["data"]
-    told = {item["source"]: item["is_paid"] for item in items if item["type"] == "touchpoint"}
+    paid_by_source = {item["source"]: item["is_paid"] for item in items if item["type"] == "touchpoint"}
     paid = [item["is_paid"] for item in items if item.get("source") == "referral"]
-    assert (told.keys(), sorted(paid)) == ({"referral", "email"}, [False, True])
+    assert (paid_by_source.keys(), sorted(paid)) == ({"referral", "email"}, [False, True])
     assert listed(api, "linear", "referral") == [("referral", 30), ("referral", 30)]
     assert reported(api, "linear") == [["email", 30], ["paid_other", 30], ["referral", 30]]
 
@@ -74,6 +74,6 @@ def test_lists_do_not_know_its_name(api: Api) -> None:
 
 
 def test_an_export_has_what_the_list_has(exports: Exports) -> None:
-    asked = {"sources": ["referral"], "attribution_model": "linear", "attribution_window": 30}
-    lines = exports.whole(date="2026-05-13", fields=["source", "amount"], **asked)
+    query = {"sources": ["referral"], "attribution_model": "linear", "attribution_window": 30}
+    lines = exports.whole(date="2026-05-13", fields=["source", "amount"], **query)
     assert [(line["source"], line["amount"]) for line in lines] == [("referral", 30)] * 2

@@ -63,7 +63,7 @@ def test_it_works() -> None:
 def test_a_page_view_is_what_a_new_one_would_be(
     url: str, referrer: str | None, *, was: bool, now: bool
 ) -> None:
-    before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
+    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
     stored, new = view_of(url, referrer, before), view_of(url, referrer, after)
     assert (stored is None) == (new is None), "names do not decide whether there is a touch"
     if stored is not None:
@@ -81,7 +81,7 @@ def test_a_page_view_is_what_a_new_one_would_be(
 def test_an_event_is_what_a_new_one_would_be(
     url: str, declared: SourceParameters, *, was: bool, now: bool
 ) -> None:
-    before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
+    before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
     stored = event_of(url, declared, before)
     # An event's own trk_type isn't kept. It is only known if the rule was one of these.
     assume(declared.type is None or stored.rule in PAID_RULES | DECLARED or before is after)

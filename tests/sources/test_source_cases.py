@@ -50,7 +50,7 @@ def test_every_source_is_reached() -> None:
 
 def test_every_rule_and_reason_is_reached() -> None:
     # Only events fall back or have a type, and only a Space adds its own names and hosts.
-    others = {"fallback", "excluded_host", "own_utm_source", "own_utm_source_paid", "paid_type"}
-    others |= {"own_network", "own_network_paid", "declared_network", "declared_network_paid"}
-    reached = {case[1] for case in CASES} | others
+    other_reasons = {"fallback", "excluded_host", "own_utm_source", "own_utm_source_paid", "paid_type"}
+    other_reasons |= {"own_network", "own_network_paid", "declared_network", "declared_network_paid"}
+    reached = {case[1] for case in CASES} | other_reasons
     assert {*RULES, *NothingReason} - reached == set()

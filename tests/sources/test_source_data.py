@@ -30,8 +30,8 @@ TARGETS = set(ALIASES.values())
 def test_every_file_says_where_it_is_from(file: str) -> None:
     lines = (FOLDER / file).read_text(encoding="utf-8").splitlines()
     header = " ".join(line.lstrip("# ") for line in itertools.takewhile(IS_COMMENT, lines))
-    own = "Compiled by the authors of Headwater" in header
-    assert own or re.search(r"Origin: \S+, commit [0-9a-f]{40} .*Licence: CC0 1\.0", header)
+    is_compiled_here = "Compiled by the authors of Headwater" in header
+    assert is_compiled_here or re.search(r"Origin: \S+, commit [0-9a-f]{40} .*Licence: CC0 1\.0", header)
     assert f"`{file}`" in (ROOT / "docs" / "attribution.md").read_text(encoding="utf-8")
 
 
@@ -120,10 +120,10 @@ def refresh(*arguments: Path | str) -> subprocess.CompletedProcess[str]:
 def test_refreshing(tmp_path: Path) -> None:
     write_upstream(tmp_path)
     target = tmp_path / "made.txt"
-    asked = [tmp_path, "--target", target]
-    assert refresh(*asked, "--check").returncode == 1
+    arguments = [tmp_path, "--target", target]
+    assert refresh(*arguments, "--check").returncode == 1
     assert not target.exists()
-    assert refresh(*asked).returncode == 0
+    assert refresh(*arguments).returncode == 0
     written = target.read_text()
     assert re.search(r"commit [0-9a-f]{40} of 2026-01-02", written)
     lines = [line for line in written.splitlines() if line[0] != "#"]
@@ -132,7 +132,7 @@ def test_refreshing(tmp_path: Path) -> None:
             "android-app://com.reddit.frontpage reddit"} <= set(lines)  # fmt: skip
     assert lines == sorted(lines)
     assert not re.search(r"other|unlisted|\*\.m\.|www\.", written)
-    assert refresh(*asked).returncode == refresh(*asked, "--check").returncode == 0
+    assert refresh(*arguments).returncode == refresh(*arguments, "--check").returncode == 0
     assert target.read_text() == written
 
 

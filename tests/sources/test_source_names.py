@@ -71,8 +71,8 @@ def test_everything_that_arrives_goes_by_them(connection: psycopg.Connection, sp
     )
     number = SOURCES.index("facebook_ads") + 1
     rules = ["own_utm_source", "own_utm_source", "own_utm_source_paid"]
-    named = [(number, rule) for rule in rules]
-    assert stage.rows("touchpoints", "source_id", "source_rule") == named
+    expected = [(number, rule) for rule in rules]
+    assert stage.rows("touchpoints", "source_id", "source_rule") == expected
     connection.execute("DELETE FROM source_names WHERE space_id = %s", (space_id,))
     stage.run(hit(url=url, trk_token="four"))
     assert stage.values("touchpoints", "source_rule").count("campaign") == 1

@@ -44,11 +44,11 @@ def outcome(query: str, referrer: str) -> Source | NoTouch:
 @example("//@?#", "https://xn--\ud800.com", "")
 def test_any_text_is_classified(url: str, referrer: str, said: str) -> None:
     explanation = explain(Landing(url, referrer, SourceParameters(said, said, said)))
-    found = explanation.outcome
-    if isinstance(found, Source):
-        assert found.name in SOURCE_IDS
-        assert found.rule in RULES
-    assert classify(Landing(url, referrer, SourceParameters(said, said, said))) == found
+    result = explanation.outcome
+    if isinstance(result, Source):
+        assert result.name in SOURCE_IDS
+        assert result.rule in RULES
+    assert classify(Landing(url, referrer, SourceParameters(said, said, said))) == result
     assert all("\0" not in value for value in explanation.click_ids.values())
     source, rule = resolve(SourceParameters(said), url)
     assert source in SOURCE_IDS
@@ -107,9 +107,9 @@ def test_lookalikes_never_match(host: str, other: str, data: st.DataObject) -> N
                          f"{other}.example#@{host}", f"{host}@{other}.example",
                          f"{other}-{host}"])
     )  # fmt: skip
-    found = outcome("", f"https://{lookalike}")
-    assert isinstance(found, Source)
-    assert found.rule == "other_site" or found.detail in ("mail*.*", "email.*", "wmail*.*")
+    result = outcome("", f"https://{lookalike}")
+    assert isinstance(result, Source)
+    assert result.rule == "other_site" or result.detail in ("mail*.*", "email.*", "wmail*.*")
 
 
 def test_letters_that_look_alike_never_match() -> None:
@@ -127,6 +127,6 @@ def test_letters_that_look_alike_never_match() -> None:
     ids=lambda text: text[:14],
 )  # fmt: skip
 def test_long_input_takes_linear_time(text: str) -> None:
-    begun = time.thread_time()
+    start_time = time.thread_time()
     explain(Landing(text, text, SourceParameters(text, text, text)))
-    assert time.thread_time() - begun < 10  # quadratic time would take minutes
+    assert time.thread_time() - start_time < 10  # quadratic time would take minutes

@@ -126,8 +126,8 @@ def test_links_put_together_by_hand(tags: str) -> None:
 
 
 def test_a_second_question_mark_makes_no_campaign_of_every_click() -> None:
-    told = explain(Landing(f"{PAGE}?utm_source=fb&utm_campaign=spring?fbclid=IwAR1"))
-    assert (told.ad.campaign_name, told.click_ids) == ("spring", {"fbclid": "IwAR1"})
+    explanation = explain(Landing(f"{PAGE}?utm_source=fb&utm_campaign=spring?fbclid=IwAR1"))
+    assert (explanation.ad.campaign_name, explanation.click_ids) == ("spring", {"fbclid": "IwAR1"})
 
 
 @pytest.mark.parametrize("mark", sorted(CLICK_IDS))

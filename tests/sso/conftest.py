@@ -35,18 +35,18 @@ def signing(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="session")
 def fake_providers() -> Iterator[FakeProviders]:
-    made = FakeProviders()
-    with made.platform:
-        yield made
+    providers = FakeProviders()
+    with providers.platform:
+        yield providers
 
 
 @pytest.fixture
 def desk(
     signing: Running, database_url: str, fake_providers: FakeProviders, connection: psycopg.Connection
 ) -> Iterator[Desk]:
-    made = Desk(signing, Accounts(database_url), INSTALLATION_SECRET, fake_providers)
-    yield made
-    for browser in made.browsers:
+    new_desk = Desk(signing, Accounts(database_url), INSTALLATION_SECRET, fake_providers)
+    yield new_desk
+    for browser in new_desk.browsers:
         browser.close()
     connection.execute(
         "DELETE FROM sso_providers WHERE issuer LIKE %s", (f"{fake_providers.platform.url}/%",)

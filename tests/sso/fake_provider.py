@@ -98,18 +98,18 @@ class FakeProvider:
     def _exchange(self, request: Received) -> Answer:
         """Check the request like an honest provider."""
         form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
-        asked = self.codes.pop(form.get("code", ""), None)
+        login = self.codes.pop(form.get("code", ""), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         credentials = base64.b64encode(f"client:{quote(SECRET, safe='')}".encode()).decode()
         if (
-            asked is None
-            or challenge != asked["code_challenge"]
-            or form["redirect_uri"] != asked["redirect_uri"]
+            login is None
+            or challenge != login["code_challenge"]
+            or form["redirect_uri"] != login["redirect_uri"]
             or request.headers["authorization"] != f"Basic {credentials}"
         ):
             return Answer(400, {"error": "invalid_grant"})
-        id_token = self.id_token or self.sign(self.make_claims(asked["nonce"]))
+        id_token = self.id_token or self.sign(self.make_claims(login["nonce"]))
         return Answer(body={"access_token": "at", "token_type": "Bearer", "id_token": id_token})
 
     def make_claims(self, nonce: str) -> dict[str, Any]:
@@ -138,8 +138,8 @@ class FakeProviders:
         return provider
 
     def _react(self, request: Received) -> Step:
-        _, name, rest = request.target.partition("?")[0].split("/", 2)
-        return self._providers[name].react(request, f"/{rest}")
+        _, name, path = request.target.partition("?")[0].split("/", 2)
+        return self._providers[name].react(request, f"/{path}")
 
 
 @dataclass
@@ -167,8 +167,8 @@ class Desk:
 
     def trust(self, fake: FakeProvider, **settings: Any) -> SsoProvider:
         """Add a provider to the installation."""
-        given = ProviderSettings(**{"title": "Acme ID", "domains": (DOMAIN,), **settings})
-        provider = SsoProvider(fake.name, fake.issuer, "client", None, given)
+        provider_settings = ProviderSettings(**{"title": "Acme ID", "domains": (DOMAIN,), **settings})
+        provider = SsoProvider(fake.name, fake.issuer, "client", None, provider_settings)
         provider = seal_secret(provider, derive_key(self.installation_secret), SECRET)
         self.accounts.run(lambda connection: add_provider(connection, provider))
         return provider
@@ -181,10 +181,10 @@ class Desk:
 
     def begin(self, browser: httpx.Client, fake: FakeProvider, next_path: str = "/console") -> dict[str, str]:
         """Go to the provider, and return the authorization request."""
-        sent = browser.get(f"/login/sso/{fake.name}", params={"next": next_path})
-        assert sent.status_code == 303, sent.text
-        assert sent.headers["location"].startswith(f"{fake.issuer}/auth?")
-        return parameters(sent.headers["location"])
+        answer = browser.get(f"/login/sso/{fake.name}", params={"next": next_path})
+        assert answer.status_code == 303, answer.text
+        assert answer.headers["location"].startswith(f"{fake.issuer}/auth?")
+        return parameters(answer.headers["location"])
 
     def answer(self, fake: FakeProvider, asked: dict[str, str]) -> dict[str, str]:
         """Return the provider's answer to a request."""
@@ -199,5 +199,5 @@ class Desk:
         self, fake: FakeProvider, browser: httpx.Client | None = None, next_path: str = "/console"
     ) -> httpx.Response:
         browser = browser or self.browser()
-        asked = self.begin(browser, fake, next_path)
-        return self.come_back(browser, fake, self.answer(fake, asked))
+        query = self.begin(browser, fake, next_path)
+        return self.come_back(browser, fake, self.answer(fake, query))

@@ -39,14 +39,16 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     fake, browser = desk.make(), desk.browser()
     page = browser.get("/login", params={"next": "/console/account"})
     assert f'href="/login/sso/{fake.name}?next=/console/account"' in page.text
-    asked = desk.begin(browser, fake, "/console/account?x=1")
-    assert asked["code_challenge_method"] == "S256"
-    assert asked["redirect_uri"] == f"{desk.running.base_url}/login/sso/{fake.name}/callback"
-    assert asked["scope"] == "openid email profile"
-    done = desk.come_back(browser, fake, desk.answer(fake, asked))
-    assert (done.status_code, done.headers["location"]) == (303, "/console/account?x=1")
+    query = desk.begin(browser, fake, "/console/account?x=1")
+    assert query["code_challenge_method"] == "S256"
+    assert query["redirect_uri"] == f"{desk.running.base_url}/login/sso/{fake.name}/callback"
+    assert query["scope"] == "openid email profile"
+    answer = desk.come_back(browser, fake, desk.answer(fake, query))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console/account?x=1")
     assert f"ada-{fake.name}@{DOMAIN}" in browser.get("/console/account").text
-    cookies = [line for line in done.headers.get_list("set-cookie") if line.startswith("headwater_session=")]
+    cookies = [
+        line for line in answer.headers.get_list("set-cookie") if line.startswith("headwater_session=")
+    ]
     assert "HttpOnly" in cookies[0]
     row = connection.execute(
         "SELECT u.name, s.provider FROM users u JOIN sso_identities i ON i.user_id = u.id"
@@ -142,7 +144,7 @@ FORGERIES: dict[str, Callable[[FakeProvider, dict[str, Any]], str]] = {
 def sign_by_hand(secret: bytes, claims: dict[str, Any]) -> str:
     """Sign claims with HS256 and any secret."""
     parts = [b'{"alg":"HS256","kid":"first"}', msgspec.json.encode(claims)]
-    text = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
+    text = b".".join(base64.urlsafe_b64encode(segment).rstrip(b"=") for segment in parts)
     signature = base64.urlsafe_b64encode(hmac.digest(secret, text, "sha256")).rstrip(b"=")
     return (text + b"." + signature).decode()
 
@@ -175,9 +177,9 @@ def forged(fake: FakeProvider, nonce: str, how: str) -> str:
 )  # fmt: skip
 def test_forged_tokens(desk: Desk, how: str, reason: SsoReason) -> None:
     fake, browser = desk.make(), desk.browser()
-    asked = desk.begin(browser, fake)
-    fake.id_token = forged(fake, asked["nonce"], how) or "-"
-    refused(desk.come_back(browser, fake, desk.answer(fake, asked)), reason)
+    query = desk.begin(browser, fake)
+    fake.id_token = forged(fake, query["nonce"], how) or "-"
+    refused(desk.come_back(browser, fake, desk.answer(fake, query)), reason)
 
 
 def test_an_answer_counts_once(desk: Desk) -> None:
@@ -197,8 +199,8 @@ def test_a_code_works_only_in_its_own_login(desk: Desk) -> None:
     """A stolen code fails at the provider, because its verifier is in another browser."""
     fake, victim, thief = desk.make(), desk.browser(), desk.browser()
     stolen = desk.answer(fake, desk.begin(victim, fake))
-    own = desk.begin(thief, fake)
-    refused(desk.come_back(thief, fake, {**stolen, "state": own["state"]}), SsoReason.CODE_REFUSED)
+    own_query = desk.begin(thief, fake)
+    refused(desk.come_back(thief, fake, {**stolen, "state": own_query["state"]}), SsoReason.CODE_REFUSED)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +236,8 @@ def test_an_answer_without_a_login(desk: Desk) -> None:
 def test_providers_are_not_mixed_up(desk: Desk) -> None:
     """An attacker's provider gets neither the code nor the login of an honest one."""
     honest, evil, browser = desk.make(), desk.make(), desk.browser()
-    asked = desk.begin(browser, evil)
-    answer = desk.answer(honest, asked)
+    query = desk.begin(browser, evil)
+    answer = desk.answer(honest, query)
     refused(desk.come_back(browser, evil, answer), SsoReason.OTHER_PROVIDER)  # by its `iss`
     desk.begin(browser, evil)
     refused(desk.come_back(browser, honest, answer), SsoReason.OTHER_PROVIDER)  # by the login's provider
@@ -258,9 +260,9 @@ def test_a_login_that_took_too_long(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     ],
 )  # fmt: skip
 def test_no_open_redirect(desk: Desk, target: str) -> None:
-    done = desk.sign_in(desk.make(), next_path=target)
-    assert done.status_code == 303
-    location = done.headers["location"]
+    answer = desk.sign_in(desk.make(), next_path=target)
+    assert answer.status_code == 303
+    location = answer.headers["location"]
     assert location == ("/%0d%0aset-cookie:x" if target.startswith("/%0d") else "/console")
 
 
@@ -299,11 +301,11 @@ def test_documents(
     if isinstance(step, Silence):
         monkeypatch.setattr(documents, "FETCH_SECONDS", 0.2)
     fake, browser = desk.make({"steps": {path: step}}), desk.browser()
-    sent = browser.get(f"/login/sso/{fake.name}")
-    if sent.status_code == 303:
-        asked = parameters(sent.headers["location"])
-        sent = desk.come_back(browser, fake, desk.answer(fake, asked))
-    refused(sent, reason)
+    answer = browser.get(f"/login/sso/{fake.name}")
+    if answer.status_code == 303:
+        query = parameters(answer.headers["location"])
+        answer = desk.come_back(browser, fake, desk.answer(fake, query))
+    refused(answer, reason)
 
 
 @pytest.mark.parametrize(
@@ -359,13 +361,13 @@ def test_userinfo_is_of_the_same_person(desk: Desk) -> None:
     metadata = {"userinfo_endpoint": "set below"}
     fake = desk.make({"metadata": metadata, "claims": {"email": None, "email_verified": None}})
     metadata["userinfo_endpoint"] = f"{fake.issuer}/userinfo"
-    told = {"email": f"info-{fake.name}@{DOMAIN}", "email_verified": True}
-    fake.userinfo = {**told, "sub": "another"}
+    userinfo = {"email": f"info-{fake.name}@{DOMAIN}", "email_verified": True}
+    fake.userinfo = {**userinfo, "sub": "another"}
     refused(desk.sign_in(fake), SsoReason.USERINFO)
-    fake.userinfo = {**told, "sub": fake.account["sub"], "iss": "x", "nonce": "x"}
+    fake.userinfo = {**userinfo, "sub": fake.account["sub"], "iss": "x", "nonce": "x"}
     browser = desk.browser()
     assert desk.sign_in(fake, browser).status_code == 303
-    assert told["email"] in browser.get("/console/account").text
+    assert userinfo["email"] in browser.get("/console/account").text
 
 
 def test_unknown_providers_and_attempts(desk: Desk) -> None:

@@ -52,15 +52,22 @@ class Certified:
         assert self.process.stdout.readline()
 
     def account(self, person: str, **claims: Any) -> None:
-        given = {"email": f"{person}@corp.example", "email_verified": True, "name": "Grace Hopper", **claims}
-        self.tell({"account": {"id": person, "claims": given}})
+        all_claims = {
+            "email": f"{person}@corp.example",
+            "email_verified": True,
+            "name": "Grace Hopper",
+            **claims,
+        }
+        self.tell({"account": {"id": person, "claims": all_claims}})
 
 
 @pytest.fixture(scope="session")
 def certified(node: Node, signing: Running, database_url: str) -> Iterator[Certified]:
     name = f"certified-{uuid4().hex[:8]}"
-    own = f"{signing.base_url}/login/sso/{name}"
-    process = node.start(SCRIPT, f"{own}/callback", f"{own}/logout", f"{signing.base_url}/login", SECRET)
+    base_url = f"{signing.base_url}/login/sso/{name}"
+    process = node.start(
+        SCRIPT, f"{base_url}/callback", f"{base_url}/logout", f"{signing.base_url}/login", SECRET
+    )
     assert process.stdout is not None
     issuer = json.loads(process.stdout.readline())["issuer"]
     settings = ProviderSettings("Corp ID", ("corp.example",), scopes=("groups",))
@@ -89,7 +96,9 @@ class Colleague:
     def follow(self, page: httpx.Response, word: str) -> httpx.Response:
         """Follow the link whose address contains a word."""
         (link,) = {
-            part.partition('"')[0] for part in page.text.split('href="')[1:] if word in part.partition('"')[0]
+            fragment.partition('"')[0]
+            for fragment in page.text.split('href="')[1:]
+            if word in fragment.partition('"')[0]
         }
         return self.browser.get(page.url.join(link.replace("&amp;", "&")))
 
@@ -113,7 +122,7 @@ class Colleague:
 @pytest.fixture
 def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], Colleague]]:
     """A function that makes users with a browser and an account at the provider."""
-    made: list[Colleague] = []
+    colleagues: list[Colleague] = []
 
     def make() -> Colleague:
         name = f"g{uuid4().hex[:12]}"
@@ -121,12 +130,12 @@ def colleague(signing: Running, certified: Certified) -> Iterator[Callable[[], C
         browser = httpx.Client(
             timeout=PATIENCE_SECONDS, follow_redirects=True, headers={"Accept": "text/html"}
         )
-        made.append(Colleague(browser, name, certified, signing.base_url))
-        return made[-1]
+        colleagues.append(Colleague(browser, name, certified, signing.base_url))
+        return colleagues[-1]
 
     yield make
-    for each in made:
-        each.browser.close()
+    for person in colleagues:
+        person.browser.close()
 
 
 @pytest.fixture
@@ -201,11 +210,11 @@ def test_the_provider_ends_the_session(
     (form,) = read_forms(page.text)
     person.submit(page, form, logout="yes")
     assert person.open("/console/account").url.path == "/login"
-    left = connection.execute(
+    row = connection.execute(
         "SELECT count(*) FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = %s",
         (f"{person.name}@corp.example",),
     ).fetchone()
-    assert left == (0,)
+    assert row == (0,)
 
 
 def test_a_person_who_says_no(colleague: Callable[[], Colleague], certified: Certified) -> None:

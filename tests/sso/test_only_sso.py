@@ -31,14 +31,14 @@ class Terminal:
         }  # fmt: skip
 
     def run(self, *arguments: str, typed: str = "") -> Any:
-        done = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        process = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+        assert process.returncode == 0, process.stderr
+        return json.loads(process.stdout)
 
     def fail(self, *arguments: str, typed: str = "") -> str:
-        done = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
-        assert done.returncode == 2, done.stdout
-        return done.stderr
+        process = run_command("sso", *arguments, "--json", typed=typed, **self._variables)
+        assert process.returncode == 2, process.stdout
+        return process.stderr
 
 
 @pytest.fixture
@@ -72,10 +72,10 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     """Add a provider, test it, change it, log in, remove it."""
     fake = desk.providers.make()
     role = f"{space_id}:admin:ads: all"
-    added = add(
+    added_provider = add(
         terminal, fake, "--role", role, "--role", f"{space_id}:viewer", "--require", "hd=acme.example"
     )
-    assert added == {
+    assert added_provider == {
         "name": fake.name, "title": fake.name, "issuer": fake.issuer, "client_id": "client",
         "has_secret": True, "domains": DOMAIN,
         "roles": f"{role}, {space_id}:viewer", "require": "hd=acme.example",
@@ -92,9 +92,9 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
     changed = terminal.run(
         "set", fake.name, "--title", "Acme ID", "--require", "name=Ada", "--scope", "groups"
     )
-    assert changed == {**added, "title": "Acme ID", "require": "name=Ada"}
-    asked = desk.begin(desk.browser(), fake)
-    assert asked["scope"] == "openid email profile groups"
+    assert changed == {**added_provider, "title": "Acme ID", "require": "name=Ada"}
+    query = desk.begin(desk.browser(), fake)
+    assert query["scope"] == "openid email profile groups"
     assert desk.sign_in(fake).status_code == 303  # with the unchanged secret
     rows = terminal.run("list")
     assert {"passwords": "all", **changed} in rows
@@ -110,26 +110,26 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
 
 def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> None:
     fake = desk.providers.make()
-    given = ["--issuer", fake.issuer, "--client-id", "client"]
+    arguments = ["--issuer", fake.issuer, "--client-id", "client"]
     domain = ["--domain", DOMAIN]
     for name, options, words in (
-        ("Acme", [*given, *domain], "The name must be up to 32 lower-case letters"),
-        ("acme", given, "The domain must be given at least once"),
-        ("acme", [*given, "--domain", "acme"], "'acme' is not a domain"),
+        ("Acme", [*arguments, *domain], "The name must be up to 32 lower-case letters"),
+        ("acme", arguments, "The domain must be given at least once"),
+        ("acme", [*arguments, "--domain", "acme"], "'acme' is not a domain"),
         ("acme", ["--issuer", "ftp://x", "--client-id", "c", *domain], "must be an https:// URL"),
         ("acme", ["--issuer", "https://x/?a", "--client-id", "c", *domain], "must be an https:// URL"),
         ("acme", ["--issuer", "https://x", "--client-id", "", *domain], "The client_id must be"),
-        ("acme", [*given, *domain, "--role", "x"], "must be SPACE:ROLE"),
-        ("acme", [*given, *domain, "--role", f"{space_id}:chief"], "must be SPACE:ROLE"),
-        ("acme", [*given, *domain, "--role", "999999999:viewer"], "Space"),
-        ("acme", [*given, *domain, "--scope", "a b"], "'a b' must be a word"),
-        ("acme", [*given, *domain, "--title", ""], "The title must not be empty"),
-        ("acme", [*given, *domain, "--secret", "password=@-"], "client_secret=@FILE"),
-        ("acme", [*given, *domain, "--require", "hd"], "must be KEY=VALUE"),
+        ("acme", [*arguments, *domain, "--role", "x"], "must be SPACE:ROLE"),
+        ("acme", [*arguments, *domain, "--role", f"{space_id}:chief"], "must be SPACE:ROLE"),
+        ("acme", [*arguments, *domain, "--role", "999999999:viewer"], "Space"),
+        ("acme", [*arguments, *domain, "--scope", "a b"], "'a b' must be a word"),
+        ("acme", [*arguments, *domain, "--title", ""], "The title must not be empty"),
+        ("acme", [*arguments, *domain, "--secret", "password=@-"], "client_secret=@FILE"),
+        ("acme", [*arguments, *domain, "--require", "hd"], "must be KEY=VALUE"),
     ):  # fmt: skip
         assert words in terminal.fail("add", name, *options), options
     add(terminal, fake)
-    assert "There is a provider named" in terminal.fail("add", fake.name, *given, *domain)
+    assert "There is a provider named" in terminal.fail("add", fake.name, *arguments, *domain)
     fake.metadata["issuer"] = "https://evil.example"
     assert "issuer" in terminal.fail("test", fake.name)
     for command in (["set", "none"], ["remove", "none"], ["test", "none"]):
@@ -144,9 +144,9 @@ def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> 
 
 
 def test_passwords_are_off_except_one(desk: Desk, required: FakeProvider, chief: User, space_id: int) -> None:
-    other = desk.accounts.member(space_id)
+    other_user = desk.accounts.member(space_id)
     browser = desk.console()
-    page = browser.log_in(other)
+    page = browser.log_in(other_user)
     assert page.status_code == 422
     words = "The password is wrong, or this account must log in with single sign-on."
     assert words in page.text
@@ -160,29 +160,32 @@ def test_passwords_are_off_except_one(desk: Desk, required: FakeProvider, chief:
 
 def test_earlier_sessions_end(desk: Desk, terminal: Terminal, chief: User, space_id: int) -> None:
     fake = desk.make()
-    by_password, kept, by_provider = desk.browser(), desk.browser(), desk.browser()
-    other = desk.accounts.member(space_id)
-    for browser, user in ((by_password, other), (kept, chief)):
+    by_password, kept_browser, by_provider = desk.browser(), desk.browser(), desk.browser()
+    other_user = desk.accounts.member(space_id)
+    for browser, user in ((by_password, other_user), (kept_browser, chief)):
         token, _ = desk.accounts.run(lambda c, user=user: open_session(c, user.id))
         browser.cookies.set("headwater_session", token)
     desk.sign_in(fake, by_provider)
     try:
         assert terminal.run("require", "--email", chief.email) == {"password_for": chief.email}
-        found = [browser.get("/console/account").status_code for browser in (by_password, kept, by_provider)]
-        assert found == [303, 200, 200]
+        statuses = [
+            browser.get("/console/account").status_code
+            for browser in (by_password, kept_browser, by_provider)
+        ]
+        assert statuses == [303, 200, 200]
         rows = terminal.run("list")
         assert {row["passwords"] for row in rows} == {chief.email}
     finally:
         assert terminal.run("optional") == {"password_for": "all"}
-    assert desk.console().log_in(other).status_code == 200
+    assert desk.console().log_in(other_user).status_code == 200
 
 
 def test_no_password_is_chosen_elsewhere(desk: Desk, required: FakeProvider, space_id: int) -> None:
     """Passwords can't be set by an invitation or on the account page."""
     link, _ = desk.accounts.run(lambda c: invite(c, space_id, f"new@{DOMAIN}", Role.ADMIN, None))
     browser = desk.browser()
-    sent = browser.get(link)
-    assert (sent.status_code, sent.headers["location"]) == (303, f"/login?next={link}")
+    answer = browser.get(link)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/login?next={link}")
     assert desk.sign_in(required, browser, next_path=link).headers["location"] == link
     console = desk.console()
     console.client.cookies.set("headwater_session", browser.cookies["headwater_session"])

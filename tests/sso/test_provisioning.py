@@ -32,26 +32,28 @@ def role_of(connection: psycopg.Connection, space_id: int, fake: FakeProvider) -
 
 def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callable[..., int]) -> None:
     """A group's role is updated at each login. A role for new users is given once."""
-    led, given = make_space(), make_space()
+    led_space, viewed_space = make_space(), make_space()
     rules = (
-        RoleRule(led, Role.ADMIN, "ads"),
-        RoleRule(led, Role.OWNER, "chiefs"),
-        RoleRule(given, Role.VIEWER),
+        RoleRule(led_space, Role.ADMIN, "ads"),
+        RoleRule(led_space, Role.OWNER, "chiefs"),
+        RoleRule(viewed_space, Role.VIEWER),
     )
     fake = desk.make(rules=rules)
     for groups, role in ((["ads"], "admin"), (["ads", "chiefs"], "owner"), ("ads", "owner"), ([], "owner")):
         fake.account["groups"] = groups
         assert desk.sign_in(fake).status_code == 303
-        assert role_of(connection, led, fake) == role  # the last owner keeps the role
-        assert role_of(connection, given, fake) == "viewer"
-    other = desk.accounts.member(led)
+        assert role_of(connection, led_space, fake) == role  # the last owner keeps the role
+        assert role_of(connection, viewed_space, fake) == "viewer"
+    other_user = desk.accounts.member(led_space)
     for groups, role in ((["ads"], "admin"), (None, None), ([7, None, "ads"], "admin"), ({"ads": 1}, None)):
         fake.account["groups"] = groups
         assert desk.sign_in(fake).status_code == 303
-        assert role_of(connection, led, fake) == role
-    connection.execute("DELETE FROM memberships WHERE space_id = %s AND user_id <> %s", (given, other.id))
+        assert role_of(connection, led_space, fake) == role
+    connection.execute(
+        "DELETE FROM memberships WHERE space_id = %s AND user_id <> %s", (viewed_space, other_user.id)
+    )
     desk.sign_in(fake)
-    assert role_of(connection, given, fake) is None  # a user removed by hand is not added again
+    assert role_of(connection, viewed_space, fake) is None  # a user removed by hand is not added again
 
 
 def test_roles_of_rules() -> None:
@@ -139,10 +141,10 @@ def test_two_first_logins_at_once(desk: Desk, connection: psycopg.Connection, sp
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: desk.sign_in(fake), range(4)))
     assert [answer.status_code for answer in answers] == [303] * 4
-    found = connection.execute(
+    row = connection.execute(
         "SELECT count(*), max(name) FROM users WHERE email = %s", (fake.account["email"],)
     ).fetchone()
-    assert found == (1, "")
+    assert row == (1, "")
     assert role_of(connection, space_id, fake) == "viewer"
 
 
@@ -187,8 +189,10 @@ def test_a_new_user_and_a_link_are_recorded(
         before = last_entry(connection)
         assert desk.sign_in(fake).status_code == 303
         entries = list_entries(connection, before)
-        found = {entry["space_id"]: [change["kind"] for change in entry["changes"]] for entry in entries}
-        assert found == kinds
+        change_kinds = {
+            entry["space_id"]: [change["kind"] for change in entry["changes"]] for entry in entries
+        }
+        assert change_kinds == kinds
         assert len(entries) == len(kinds)
         assert email not in json.dumps(entries)
 

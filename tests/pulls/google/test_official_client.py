@@ -27,11 +27,11 @@ def test_rows_and_requests_mean_the_same(pulls: Pulls) -> None:
         GOOGLE.connect(pulls)
         pulls.pull()
     spent: dict[tuple[str, str, str], int] = {}
-    for sent in [request for request in platform.requests if request.target != "/token"]:
-        fields = {"customerId": sent.target.split("/")[3], **sent.json()}
+    for search_call in [request for request in platform.requests if request.target != "/token"]:
+        fields = {"customerId": search_call.target.split("/")[3], **search_call.json()}
         request = service.SearchGoogleAdsRequest.pb()()
         json_format.ParseDict(fields, request)
-        assert (request.customer_id, request.query) == (pretend.books.account, sent.json()["query"])
+        assert (request.customer_id, request.query) == (pretend.books.account, search_call.json()["query"])
         for item in pretend.rows(request.query):
             row = service.GoogleAdsRow.pb()()
             json_format.ParseDict(item, row)

@@ -89,7 +89,7 @@ class PretendLinkedIn:
         return page
 
     def _items(self, kind: str) -> list[dict[str, Any]]:
-        places = dict.fromkeys(place for _, place in self.books.spent)
+        places = dict.fromkeys(ad_place for _, ad_place in self.books.spent)
         name = self.books.name_of
         if kind == "adCampaignGroups":
             return [{"id": int(i), "name": name(i)} for i in dict.fromkeys(p.campaign for p in places)]

@@ -83,9 +83,12 @@ def test_an_account_without_access_has_no_empty_spend(pulls: Pulls) -> None:
         return Answer(body={"elements": []}) if is_analytics else pretend(request)
 
     with checks.served(pulls, LINKEDIN, answer):
-        other = pulls.connect("linkedin", {"ad_account_id": "999"}, {"access_token": TOKEN})
+        other_connection = pulls.connect("linkedin", {"ad_account_id": "999"}, {"access_token": TOKEN})
         pulls.pull()
-    assert (pulls.state(other).fault, pulls.state(other).status) == ("permission", "held")
+    assert (pulls.state(other_connection).fault, pulls.state(other_connection).status) == (
+        "permission",
+        "held",
+    )
 
 
 def test_a_creative_that_is_not_listed_is_in_its_group_only(pulls: Pulls) -> None:
@@ -93,8 +96,8 @@ def test_a_creative_that_is_not_listed_is_in_its_group_only(pulls: Pulls) -> Non
     pretend = PretendLinkedIn(books)
 
     def answer(request: Received) -> Answer:
-        gone = "/creatives" in request.target or "/adCampaignGroups" in request.target
-        return Answer(body={"elements": []}) if gone else pretend(request)
+        is_missing = "/creatives" in request.target or "/adCampaignGroups" in request.target
+        return Answer(body={"elements": []}) if is_missing else pretend(request)
 
     with checks.served(pulls, LINKEDIN, answer):
         LINKEDIN.connect(pulls)

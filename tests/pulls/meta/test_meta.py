@@ -35,7 +35,9 @@ def test_it_works(pulls: Pulls, books: Books) -> None:
     connection = pulls.connect("meta", SETTINGS, SECRETS)
     pulls.pull()
     assert pulls.total() == books.total(TODAY - timedelta(days=395), TODAY)
-    expected = {(day, place.ad): spent.amount for (day, place), spent in books.spent.items() if place.ad}
+    expected = {
+        (day, ad_place.ad): spent.amount for (day, ad_place), spent in books.spent.items() if ad_place.ad
+    }
     assert pulls.ledger("ad") == expected
     state = pulls.state(connection)
     assert (state.account_name, state.currency, state.timezone) == ("Main shop", "EUR", "Europe/Berlin")

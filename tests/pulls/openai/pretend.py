@@ -78,8 +78,8 @@ class PretendOpenAI:
         )
 
     def _row(self, row: tuple[date, AdPlace, Spent], level: str, fields: list[str]) -> dict[str, Any]:
-        day, place, spent = row
-        ids = {"campaign": place.campaign, "ad_group": place.adset, "ad": place.ad}
+        day, ad_place, spent = row
+        ids = {"campaign": ad_place.campaign, "ad_group": ad_place.adset, "ad": ad_place.ad}
         metrics = {
             "spend": float(spent.amount * self.unit) if self.unit == 1 else int(spent.amount * self.unit),
             "impressions": spent.impressions,

@@ -51,8 +51,10 @@ class PretendPinterest:
 
     def _list(self, level: str, query: dict[str, list[str]]) -> Answer:
         left_out = set[str]() if "ARCHIVED" in query["entity_statuses"] else self.archived
-        places = {place for _, place in self.books.spent if place.campaign not in left_out}
-        items = [self._item(level, place) for place in sorted(places) if level == "campaign" or place.ad]
+        places = {ad_place for _, ad_place in self.books.spent if ad_place.campaign not in left_out}
+        items = [
+            self._item(level, ad_place) for ad_place in sorted(places) if level == "campaign" or ad_place.ad
+        ]
         unique = list({item["id"]: item for item in items}.values())
         start, size = int(query.get("bookmark", ["0"])[0]), int(query["page_size"][0])
         bookmark = str(start + size) if start + size < len(unique) else None
@@ -79,9 +81,9 @@ class PretendPinterest:
         return Answer(body=[item for item in items if item[f"{level.upper()}_ID"] in ids])
 
     def _row(self, row: tuple[date, AdPlace, Spent], level: str) -> dict[str, Any]:
-        day, place, spent = row
+        day, ad_place, spent = row
         item: dict[str, Any] = {
-            f"{level.upper()}_ID": place.ad if level == "ad" else place.campaign,
+            f"{level.upper()}_ID": ad_place.ad if level == "ad" else ad_place.campaign,
             "DATE": str(day),
             "SPEND_IN_MICRO_DOLLAR": int(spent.amount * 1_000_000),
             "PAID_IMPRESSION": spent.impressions,

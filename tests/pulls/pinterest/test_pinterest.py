@@ -32,8 +32,8 @@ PINTEREST = Subject("pinterest", SETTINGS, SECRETS, PretendPinterest)
 
 def test_it_works(pulls: Pulls) -> None:
     platform = check_first_pull(pulls, PINTEREST)
-    asked = [parse_qs(urlsplit(request.target).query) for request in platform.requests]
-    first = min(query["start_date"][0] for query in asked if "start_date" in query)
+    queries = [parse_qs(urlsplit(request.target).query) for request in platform.requests]
+    first = min(query["start_date"][0] for query in queries if "start_date" in query)
     assert date.fromisoformat(first) == TODAY - timedelta(days=89)
 
 

@@ -52,7 +52,7 @@ class PretendReddit:
         return Answer(body={"data": data, "pagination": {"next_url": url if start + size < count else None}})
 
     def _list(self, level: str, query: dict[str, str]) -> Answer:
-        ids = sorted({level_id for _, place in self.books.spent if (level_id := getattr(place, level))})
+        ids = sorted({level_id for _, ad_place in self.books.spent if (level_id := getattr(ad_place, level))})
         start, size = int(query.get("page.token", "0")), int(query["page.size"])
         assert size <= 100
         items = [{"id": level_id, "name": self.books.name_of(level_id)} for level_id in ids]
@@ -88,8 +88,8 @@ class PretendReddit:
         return 24 if last - first == timedelta(hours=hours) else hours
 
     def _row(self, row: tuple[date, AdPlace, Spent], level: str, hours: int) -> dict[str, Any]:
-        day, place, spent = row
-        ids = {"campaign_id": place.campaign} | ({"ad_id": place.ad} if level == "ad" else {})
+        day, ad_place, spent = row
+        ids = {"campaign_id": ad_place.campaign} | ({"ad_id": ad_place.ad} if level == "ad" else {})
         return {
             **ids,
             "date": str(day),

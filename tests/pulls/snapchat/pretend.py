@@ -50,17 +50,21 @@ class PretendSnap:
         return Answer(body={"request_status": self.success, name: parts, **paging})
 
     def _list(self, kind: str, query: dict[str, str]) -> Answer:
-        named = {"campaign": "campaign", "adsquad": "adset", "ad": "ad"}[kind]
+        level_field = {"campaign": "campaign", "adsquad": "adset", "ad": "ad"}[kind]
         items: dict[str, dict[str, str]] = {}
-        for _, place in self.books.spent:
-            level_id = getattr(place, named)
-            above = {"campaign_id": place.campaign} if kind == "adsquad" else {"ad_squad_id": place.adset}
+        for _, ad_place in self.books.spent:
+            level_id = getattr(ad_place, level_field)
+            above = (
+                {"campaign_id": ad_place.campaign} if kind == "adsquad" else {"ad_squad_id": ad_place.adset}
+            )
             items[level_id] = {"id": level_id, "name": self.books.name_of(level_id), **above}
-        listed = [item for level_id, item in sorted(items.items()) if level_id not in {"", *self.unlisted}]
+        listed_items = [
+            item for level_id, item in sorted(items.items()) if level_id not in {"", *self.unlisted}
+        ]
         start, size = int(query.get("cursor", "0")), int(query["limit"])
         link = f"https://elsewhere.example/v1/{kind}s?limit={size}&cursor={start + size}"
-        page = listed[start : start + size]
-        return self._answer(f"{kind}s", kind, page, link if start + size < len(listed) else None)
+        page = listed_items[start : start + size]
+        return self._answer(f"{kind}s", kind, page, link if start + size < len(listed_items) else None)
 
     def _stats(self, query: dict[str, str]) -> Answer:
         start, end = (datetime.fromisoformat(query[name]) for name in ("start_time", "end_time"))
@@ -70,8 +74,8 @@ class PretendSnap:
         level, first, last = query["breakdown"], start.date(), end.date() - timedelta(days=1)
         rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
         series: dict[str, list[Any]] = {}
-        for day, place, spent in rows:
-            series.setdefault(getattr(place, level), []).append(self._day(day, spent))
+        for day, ad_place, spent in rows:
+            series.setdefault(getattr(ad_place, level), []).append(self._day(day, spent))
         items = [
             {"id": level_id, "type": level.upper(), "granularity": "DAY", "timeseries": days}
             for level_id, days in series.items()

@@ -67,18 +67,18 @@ class PretendTikTok:
         return success({"list": items, "page_info": info})
 
     def _row(self, row: tuple[date, AdPlace, Spent], level: str, metrics: list[str]) -> dict[str, Any]:
-        day, place, spent = row
+        day, ad_place, spent = row
         values = {
             "spend": f"{spent.amount:f}",
             "impressions": str(spent.impressions),
             "clicks": str(spent.clicks),
-            "campaign_id": place.campaign,
-            "campaign_name": self.books.name_of(place.campaign),
-            "adgroup_id": place.adset,
-            "adgroup_name": self.books.name_of(place.adset),
-            "ad_name": self.books.name_of(place.ad),
+            "campaign_id": ad_place.campaign,
+            "campaign_name": self.books.name_of(ad_place.campaign),
+            "adgroup_id": ad_place.adset,
+            "adgroup_name": self.books.name_of(ad_place.adset),
+            "ad_name": self.books.name_of(ad_place.ad),
         }
-        level_id = place.ad if level == "ad" else place.campaign
+        level_id = ad_place.ad if level == "ad" else ad_place.campaign
         return {
             "dimensions": {f"{level}_id": level_id, "stat_time_day": f"{day} 00:00:00"},
             "metrics": {name: values[name] for name in metrics},

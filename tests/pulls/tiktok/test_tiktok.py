@@ -112,12 +112,12 @@ def test_rows_that_move_between_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPa
     is_moving = True
 
     def answer(request: Received) -> Answer:
-        given = pretend(request)
+        reply = pretend(request)
         if is_moving and "&page=2" in request.target:
             # A row was added to the first page, so one of its rows moved to this page.
             former = pretend(replace(request, target=request.target.replace("&page=2", "&page=1")))
-            given.body["data"]["list"][0] = former.body["data"]["list"][-1]
-        return given
+            reply.body["data"]["list"][0] = former.body["data"]["list"][-1]
+        return reply
 
     with served(pulls, TIKTOK, answer):
         connection = TIKTOK.connect(pulls)
