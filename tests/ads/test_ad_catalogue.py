@@ -142,8 +142,8 @@ def test_paging(api: Api) -> None:
             break
         params = {**params, "cursor": page["next_cursor"]}
     assert pages == [[4, 3], [2, 1], [0]]
-    back = api.get("/ads", params={"per_page": 2, "cursor": page["prev_cursor"]}).json()
-    assert [int(row["id"]) for row in back["data"]] == [2, 1]
+    previous_page = api.get("/ads", params={"per_page": 2, "cursor": page["prev_cursor"]}).json()
+    assert [int(row["id"]) for row in previous_page["data"]] == [2, 1]
 
 
 @pytest.mark.parametrize("params", [{"per_page": 0}, {"per_page": 1001}, {"per_page": "x"}, {"cursor": "x"}])

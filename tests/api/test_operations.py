@@ -61,6 +61,6 @@ def test_a_path_names_the_methods_it_has(
     allowed = methods | {"HEAD"} if "GET" in methods else methods
     with client_for(server, make_key(space_id)) as client:
         for method in METHODS - allowed:
-            refused = client.request(method, re.sub(r"\{\w+\}", "1", path))
-            assert refused.status_code == httpx.codes.METHOD_NOT_ALLOWED
-            assert refused.headers["allow"] == ", ".join(sorted(allowed))
+            refusal = client.request(method, re.sub(r"\{\w+\}", "1", path))
+            assert refusal.status_code == httpx.codes.METHOD_NOT_ALLOWED
+            assert refusal.headers["allow"] == ", ".join(sorted(allowed))

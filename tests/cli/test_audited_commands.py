@@ -100,8 +100,8 @@ class Shell(Desk):
     def run(self, words: Sequence[str], typed: str = "") -> list[dict[str, Any]]:
         """Run a command and return the entries it adds to the log."""
         before = last_entry(self.stage.connection)
-        ran = run_command(*words, typed=typed, **self.variables)
-        assert ran.returncode == 0, ran.stderr
+        process = run_command(*words, typed=typed, **self.variables)
+        assert process.returncode == 0, process.stderr
         return list_entries(self.stage.connection, before)
 
 
@@ -374,11 +374,11 @@ def test_a_new_user_is_recorded_in_the_installation_too(shell: Shell) -> None:
 def test_the_first_account(young_url: str) -> None:
     with psycopg.connect(young_url, autocommit=True) as connection:
         variables = {"HEADWATER_DATABASE_URL": young_url, "SUDO_USER": OPERATOR}
-        ran = run_command("user", "set-up-link", "--json", **variables)
-        assert ran.returncode == 0, ran.stderr
+        process = run_command("user", "set-up-link", "--json", **variables)
+        assert process.returncode == 0, process.stderr
         (entry,) = list_entries(connection)
     assert (entry["space_id"], entry["action"]) == (0, "user set-up-link")
-    assert json.loads(ran.stdout)["url"].rpartition("/")[2] not in json.dumps(entry)
+    assert json.loads(process.stdout)["url"].rpartition("/")[2] not in json.dumps(entry)
 
 
 @pytest.mark.parametrize(
@@ -392,8 +392,8 @@ def test_the_first_account(young_url: str) -> None:
 def test_a_command_that_fails_adds_none(shell: Shell, command: str, arguments: list[str]) -> None:
     before = last_entry(shell.stage.connection)
     space = ["--space", str(shell.stage.space_id)]
-    ran = run_command(*command.split(), *arguments, *space, **shell.variables)
-    assert ran.returncode == 2
+    process = run_command(*command.split(), *arguments, *space, **shell.variables)
+    assert process.returncode == 2
     assert list_entries(shell.stage.connection, before) == []
 
 

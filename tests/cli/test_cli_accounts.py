@@ -53,9 +53,9 @@ def test_it_works(terminal: Terminal, accounts: Accounts, space_id: int) -> None
     email, space = unique_email(), ("--space", space_id)
     terminal.type(f"{PASSWORD}\n")
     new_user = terminal.json("user", "create", "--email", email.upper(), "--password-stdin", *space,
-                         "--role", "owner", "--name", "Ada")  # fmt: skip
+                             "--role", "owner", "--name", "Ada")  # fmt: skip
     assert new_user == {"id": new_user["id"], "email": email, "space_id": space_id, "role": "owner",
-                    "created": True}  # fmt: skip
+                        "created": True}  # fmt: skip
     user = accounts.run(lambda c: users.find_user(c, email))
     assert user is not None
     assert (user.password_hash or "").startswith("$argon2id$")
@@ -140,19 +140,19 @@ def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: in
     def alive(opened: list[str]) -> list[bool]:
         return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token in opened]
 
-    opened = log_in()
+    session_tokens = log_in()
     pat = terminal.json("pat", "create", "--space", space_id, "--user", first_user.email, "--name", "x")[
         "token"
     ]
     words = ("user", "log-out", "--email", first_user.email)
     assert terminal.json(*words) == {"sessions": 1, "tokens": 0}
-    assert alive(opened) == [False, True]
+    assert alive(session_tokens) == [False, True]
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is not None
     assert terminal.json(*words, "--revoke-tokens") == {"sessions": 0, "tokens": 1}
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is None
-    opened = log_in()
+    session_tokens = log_in()
     assert terminal.json("user", "log-out", "--all")["sessions"] >= 2
-    assert alive(opened) == [False, False]
+    assert alive(session_tokens) == [False, False]
     assert "--all" in terminal.fails("user", "log-out")
     assert "--all" in terminal.fails("user", "log-out", "--all", "--email", first_user.email)
 

@@ -77,8 +77,8 @@ def test_it_works(terminal: Terminal) -> None:
     assert terminal.json("destination", "show", *at(destination)) == destination
     assert terminal.json("destination", "pause", *at(destination))["status"] == "paused"
     assert terminal.json("destination", "resume", *at(destination))["status"] == "active"
-    removed = terminal.json("destination", "remove", *at(destination))
-    assert removed == {"id": destination["id"], "status": "removed"}
+    removal = terminal.json("destination", "remove", *at(destination))
+    assert removal == {"id": destination["id"], "status": "removed"}
     assert terminal.json("destination", "list") == []
     assert "Destination not found" in terminal.fails("destination", "pause", *at(destination))
 
@@ -88,19 +88,19 @@ def test_changing(terminal: Terminal) -> None:
         "destination", "create", *GIVEN, "--set", "test_code=T1",
         "--event", "contact=C", "--event", "schedule=S", "--all-events",
     )  # fmt: skip
-    changed = terminal.json(
+    new_version = terminal.json(
         "destination", "set", *at(destination), "--name", "New", "--set", "strict=1", "--event",
         "purchase=", "--default-event", "contact", "--no-all-events", "--secret", "backup=b",
     )  # fmt: skip
-    assert (changed["name"], changed["all_events"], changed["secrets"]) == (
+    assert (new_version["name"], new_version["all_events"], new_version["secrets"]) == (
         "New", False, ["backup", "token"],
     )  # fmt: skip
-    assert changed["settings"] == {"pixel_id": PIXEL, "test_code": "T1", "strict": True}
-    assert changed["event_names"] == {"schedule": "S", "purchase": None}
+    assert new_version["settings"] == {"pixel_id": PIXEL, "test_code": "T1", "strict": True}
+    assert new_version["event_names"] == {"schedule": "S", "purchase": None}
     second_change = terminal.json("destination", "set", *at(destination), "--set", "test_code=",
-                          "--secret", "backup=")  # fmt: skip
+                                  "--secret", "backup=")  # fmt: skip
     assert (second_change["settings"]["test_code"], second_change["secrets"]) == (None, ["token"])
-    assert (second_change["event_names"], second_change["name"]) == (changed["event_names"], "New")
+    assert (second_change["event_names"], second_change["name"]) == (new_version["event_names"], "New")
     assert "secrets.token is required" in terminal.fails(
         "destination", "set", *at(destination), "--secret", "token="
     )
@@ -135,11 +135,11 @@ def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch:
     (key,) = terminal.forwarder.stage.connection.execute(
         "SELECT secret_key FROM installation"
     ).fetchone() or ("",)
-    for destination_id, sealed in terminal.forwarder.stage.connection.execute(
+    for destination_id, sealed_secrets in terminal.forwarder.stage.connection.execute(
         "SELECT id, secrets FROM destinations WHERE space_id = %s", (terminal.space_id,)
     ).fetchall():
-        opened = open_secrets(derive_key(key), terminal.space_id, destination_id, sealed)
-        assert opened == {"token": TOKEN}
+        opened_secrets = open_secrets(derive_key(key), terminal.space_id, destination_id, sealed_secrets)
+        assert opened_secrets == {"token": TOKEN}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("HEADWATER_META_URL", platform.url)
         result = terminal.json("destination", "test", *at(destination))
         assert result == {"ok": True, "http_status": 200, "message": "Probe accepted the test event.",
-                        "remedy": None}  # fmt: skip
+                          "remedy": None}  # fmt: skip
         result = terminal.json("destination", "test", *at(destination), code=1)
         assert (result["ok"], result["http_status"]) == (False, 401)
         assert platform.bodies[0]["token"] == TOKEN
@@ -222,28 +222,26 @@ def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> 
 def test_deliveries(terminal: Terminal) -> None:
     forwarder = terminal.forwarder
     first_destination, second_destination = forwarder.make(), forwarder.make()
-    failed = forwarder.delivery(first_destination, status="failed", error="No.")
-    skipped = forwarder.delivery(second_destination, status="skipped", reason="paused")
+    failed_id = forwarder.delivery(first_destination, status="failed", error="No.")
+    skipped_id = forwarder.delivery(second_destination, status="skipped", reason="paused")
     rows = terminal.json("delivery", "list")
-    assert [row["id"] for row in rows] == [skipped, failed]
+    assert [row["id"] for row in rows] == [skipped_id, failed_id]
     events = {row["id"]: str(row["event_id"]) for row in rows}
     for words, delivery_ids in (
-        (["--destination", str(first_destination)], [failed]), (["--status", "skipped"], [skipped]),
-        (["--reason", "paused"], [skipped]), (["--event", events[failed]], [failed]),
-        (["--limit", "1"], [skipped]),
+        (["--destination", str(first_destination)], [failed_id]), (["--status", "skipped"], [skipped_id]),
+        (["--reason", "paused"], [skipped_id]), (["--event", events[failed_id]], [failed_id]),
+        (["--limit", "1"], [skipped_id]),
     ):  # fmt: skip
         assert [row["id"] for row in terminal.json("delivery", "list", *words)] == delivery_ids
-    assert terminal.json("delivery", "show", str(failed))["error"] == "No."
+    assert terminal.json("delivery", "show", str(failed_id))["error"] == "No."
     assert "paused" in terminal.run("delivery", "list")[1]
     result = terminal.json("delivery", "replay", "--destination", str(first_destination))
     assert result == {"queued": 1, "too_old": 0, "more": False}
     result = terminal.json("delivery", "replay", "--destination", str(second_destination),
-                           "--status", "skipped", "--reason", "paused", str(skipped))  # fmt: skip
+                           "--status", "skipped", "--reason", "paused", str(skipped_id))  # fmt: skip
     assert result["queued"] == 1
-    refused = terminal.fails(
-        "delivery", "replay", "--destination", str(first_destination), "--status", "sent"
-    )
-    assert "The status must be one of failed, refused, expired, skipped." in refused
+    error = terminal.fails("delivery", "replay", "--destination", str(first_destination), "--status", "sent")
+    assert "The status must be one of failed, refused, expired, skipped." in error
 
 
 def test_waiting(terminal: Terminal) -> None:

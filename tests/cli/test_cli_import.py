@@ -137,9 +137,9 @@ def test_touchpoints(importer: Importer) -> None:
     for name in ("t.csv", "t.ndjson"):
         file = importer.write(name, came, {**came, "source": "pigeon"})
         assert importer.run("touchpoints", file, status=1)["queued"] == 1
-    waiting = importer.waiting()
-    assert [kind for kind, _ in waiting] == ["touchpoint"] * 2
-    assert waiting[0] == waiting[1]
+    queue_rows = importer.waiting()
+    assert [kind for kind, _ in queue_rows] == ["touchpoint"] * 2
+    assert queue_rows[0] == queue_rows[1]
 
 
 def test_ads(importer: Importer, stage: Stage) -> None:
@@ -181,9 +181,9 @@ def test_rows_that_cannot_be_read(importer: Importer) -> None:
     file.write_bytes(b"\n".join(lines))
     report = importer.run("events", file, status=1)
     assert (report["rows"], report["queued"], report["refused"]) == (7, 2, 5)
-    refused = [json.loads(line) for line in
-               (importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()]  # fmt: skip
-    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refused] == [
+    refusals = [json.loads(line) for line in
+                (importer.folder / "f.ndjson.refused.ndjson").read_text().splitlines()]  # fmt: skip
+    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refusals] == [
         (2, 3, ["body"]), (3, 4, ["row"]), (4, 5, ["email"]), (5, 6, ["email"]), (6, 7, ["row"]),
     ]  # fmt: skip
 
@@ -202,9 +202,9 @@ def test_csv_rows_that_cannot_be_read(importer: Importer) -> None:
     report = importer.run("events", file, status=1)
     assert (report["rows"], report["queued"], report["refused"]) == (5, 2, 3)
     assert importer.payloads()[0]["full_name"] == "two\r\nlines"
-    refused = [json.loads(line) for line in
-               (importer.folder / "f.csv.refused.ndjson").read_text().splitlines()]  # fmt: skip
-    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refused] == [
+    refusals = [json.loads(line) for line in
+                (importer.folder / "f.csv.refused.ndjson").read_text().splitlines()]  # fmt: skip
+    assert [(refusal["row"], refusal["line"], list(refusal["errors"])) for refusal in refusals] == [
         (2, 5, ["row"]), (3, 6, ["full_name"]), (4, 7, ["row"]),
     ]  # fmt: skip
 

@@ -67,10 +67,10 @@ def test_interrupted_anywhere_each_row_is_done_once(
     assert (report["rows"], report["refused"]) == (len(bad), sum(bad))
     good = [str(number) for number, is_bad in enumerate(bad) if not is_bad]
     assert [payload["order_id"] for payload in importer.payloads()] == good
-    refused = Path(f"{file}.refused.ndjson")
-    lines = refused.read_text().splitlines() if any(bad) else []
+    refusal_file = Path(f"{file}.refused.ndjson")
+    lines = refusal_file.read_text().splitlines() if any(bad) else []
     assert [json.loads(line)["row"] - 1 for line in lines] == [n for n, is_bad in enumerate(bad) if is_bad]
-    assert not Path(f"{refused}.part").exists()
+    assert not Path(f"{refusal_file}.part").exists()
 
 
 @pytest.mark.parametrize("point", ["import_before_commit", "import_before_finish"])
@@ -78,10 +78,10 @@ def test_killed(importer: Importer, point: str) -> None:
     file = importer.write("f.ndjson", *numbered(1500), BAD)
     arguments = ["--space", str(importer.stage.space_id), str(file)]
     command = [sys.executable, "-m", "headwater", "import", "events", *arguments]
-    killed = subprocess.run(
+    process = subprocess.run(
         command, env={**os.environ, "HEADWATER_FAILPOINT": point}, check=False, capture_output=True
     )
-    assert killed.returncode == -signal.SIGKILL
+    assert process.returncode == -signal.SIGKILL
     report = importer.run("events", file, status=1)
     assert (report["rows"], report["queued"], report["refused"]) == (1501, 1500, 1)
     assert [int(payload["order_id"]) for payload in importer.payloads()] == list(range(1500))

@@ -25,8 +25,8 @@ def test_times_without_an_offset_are_told_and_read_on_the_clock_that_is_named(
     ]  # fmt: skip
     rows = [{**EVENT, "event_time": time_text, "order_id": time_text} for time_text in times]
     file = importer.write("orders.csv", *rows)
-    where = ["--space", str(importer.stage.space_id), str(file)]
-    assert main(["import", "events", *where, "--dry-run"]) == 0
+    arguments = ["--space", str(importer.stage.space_id), str(file)]
+    assert main(["import", "events", *arguments, "--dry-run"]) == 0
     output = capsys.readouterr().out
     assert "5 times had no offset and were read as UTC." in output
     assert "--timezone Europe/Paris" in output

@@ -72,7 +72,7 @@ def test_it_works(cli: Cli) -> None:
 
 
 def test_set(cli: Cli, space: Any) -> None:
-    changed = cli.json(
+    new_version = cli.json(
         "space",
         "set",
         "--space",
@@ -87,7 +87,7 @@ def test_set(cli: Cli, space: Any) -> None:
         "require_second_factor=true",
     )
     labels = {"custom_event_7": "a=b"}
-    assert changed == space | {
+    assert new_version == space | {
         "limits": {"track": 9}, "event_labels": labels, "half_life_days": 14,
         "page_view_days": 400, "inactive_contact_days": 100, "delivery_days": 30, "log_days": 3650,
         "require_second_factor": True,
@@ -115,7 +115,7 @@ def test_unknown_space(cli: Cli) -> None:
 
 def test_key(cli: Cli, space: Any) -> None:
     key = cli.json("key", "create", "--space", space["id"], "--name", "app", "--scope",
-                    "events:write", "--scope", "events:read")  # fmt: skip
+                   "events:write", "--scope", "events:read")  # fmt: skip
     assert list(key) == ["key", "id", "name", "scopes", "expires_at", "addresses"]
     assert key["scopes"] == ["events:read", "events:write"]
     assert (key["expires_at"], key["addresses"]) == (None, [])
@@ -127,21 +127,25 @@ def test_key(cli: Cli, space: Any) -> None:
 
 
 def test_a_key_with_limits(cli: Cli, space: Any) -> None:
-    where = ("--space", space["id"])
-    key = cli.json("key", "create", *where, "--name", "app", "--expires", "90d",
-                    "--addresses", "10.0.0.0/8, ::1")  # fmt: skip
+    space_options = ("--space", space["id"])
+    key = cli.json("key", "create", *space_options, "--name", "app", "--expires", "90d",
+                   "--addresses", "10.0.0.0/8, ::1")  # fmt: skip
     assert key["addresses"] == ["10.0.0.0/8", "::1/128"]
-    rotated = cli.json("key", "rotate", *where, "--key", key["id"], "--overlap", "0h")
-    assert rotated["key"] != key["key"]
-    assert (rotated["scopes"], rotated["addresses"]) == (key["scopes"], key["addresses"])
-    assert rotated["expires_at"] > rotated["old_key_ends_at"]
-    assert cli.json("key", "restrict", *where, rotated["id"])["addresses"] == []
-    printed = cli("key", "list", *where)
+    new_key = cli.json("key", "rotate", *space_options, "--key", key["id"], "--overlap", "0h")
+    assert new_key["key"] != key["key"]
+    assert (new_key["scopes"], new_key["addresses"]) == (key["scopes"], key["addresses"])
+    assert new_key["expires_at"] > new_key["old_key_ends_at"]
+    assert cli.json("key", "restrict", *space_options, new_key["id"])["addresses"] == []
+    listing = cli("key", "list", *space_options)
     for text in (" 2 networks ", " all ", " never used ", " expired "):
-        assert text in printed
-    assert "Create a new one" in cli("key", "rotate", *where, "--key", key["id"], code=2)
-    assert "expires must be hours" in cli("key", "create", *where, "--name", "x", "--expires", "9", code=2)
-    assert "host bits" in cli("key", "restrict", *where, key["id"], "--addresses", "10.1.1.1/8", code=2)
+        assert text in listing
+    assert "Create a new one" in cli("key", "rotate", *space_options, "--key", key["id"], code=2)
+    assert "expires must be hours" in cli(
+        "key", "create", *space_options, "--name", "x", "--expires", "9", code=2
+    )
+    assert "host bits" in cli(
+        "key", "restrict", *space_options, key["id"], "--addresses", "10.1.1.1/8", code=2
+    )
 
 
 def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_url: str) -> None:
@@ -183,9 +187,9 @@ def test_terminal_is_not_driven_by_a_name(cli: Cli, connection: psycopg.Connecti
     ],
 )  # fmt: skip
 def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(SystemExit) as error_info:
         main(arguments)
-    assert caught.value.code == 2
+    assert error_info.value.code == 2
     assert capsys.readouterr().err.startswith("usage: headwater")
 
 
@@ -214,15 +218,15 @@ def test_unreachable_database(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
-    where = ("--space", space["id"])
-    cli("key", "create", *where, "--name", "the shop's server " * 5)
-    cli("key", "create", *where, "--name", "x" * 200, "--scope", "events:write")
+    space_options = ("--space", space["id"])
+    cli("key", "create", *space_options, "--name", "the shop's server " * 5)
+    cli("key", "create", *space_options, "--name", "x" * 200, "--scope", "events:write")
     scopes = [scope for scope in SCOPES if scope != "contacts:delete"]
-    cli("key", "create", *where, "--name", "y", *(f"--scope={scope}" for scope in scopes))
-    printed = cli("key", "list", *where)
-    assert max(map(len, printed.splitlines())) <= 100
+    cli("key", "create", *space_options, "--name", "y", *(f"--scope={scope}" for scope in scopes))
+    listing = cli("key", "list", *space_options)
+    assert max(map(len, listing.splitlines())) <= 100
     for text in (" all ", "events:write", "all but contacts:delete"):
-        assert text in printed
+        assert text in listing
 
 
 def test_a_database_of_another_version(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

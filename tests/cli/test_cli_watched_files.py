@@ -61,9 +61,9 @@ def test_it_works(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.json("list") == [watched_file]
     file = ["--file", str(watched_file["id"])]
     assert terminal.json("show", *file) == {**watched_file, "imports": []}
-    changed = terminal.json("set", *file, "--name", "Meta", "--set", "currency=USD")
-    assert (changed["name"], changed["address"]) == ("Meta", URL)
-    assert changed["settings"] == {**watched_file["settings"], "currency": "USD"}
+    new_version = terminal.json("set", *file, "--name", "Meta", "--set", "currency=USD")
+    assert (new_version["name"], new_version["address"]) == ("Meta", URL)
+    assert new_version["settings"] == {**watched_file["settings"], "currency": "USD"}
     assert terminal.json("pause", *file)["status"] == "paused"
     assert terminal.json("resume", *file)["status"] == "active"
     assert terminal.json("fetch", *file)["next_fetch_at"] <= terminal.json("resume", *file)["next_fetch_at"]
@@ -100,9 +100,9 @@ def test_bad_input(terminal: Terminal, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [("create",), ("show",), ("create", "--address", URL, "--kind", "order")])
 def test_bad_options(terminal: Terminal, words: tuple[str, ...]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error_info:
         terminal.run(*words)
-    assert ended.value.code == 2
+    assert error_info.value.code == 2
 
 
 def test_a_change_of_nothing_is_refused(terminal: Terminal) -> None:

@@ -45,7 +45,7 @@ def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None
 def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
     webhook = terminal.json("create", "--type", "stripe", "--name", "Pay", "--secret-stdin",
-                         "--set", "event.customer.created=contact")  # fmt: skip
+                            "--set", "event.customer.created=contact")  # fmt: skip
     assert webhook.keys() == {"url", "id", "type", "name"}
     base, _, token = webhook["url"].rpartition("/")
     assert base == f"{DEFAULT_BASE_URL}/webhooks"
@@ -94,12 +94,12 @@ def test_what_create_refuses(terminal: Terminal, words: list[str], why: str) -> 
 
 def test_ids_of_another_space(terminal: Terminal, webhooks: Hooks) -> None:
     twin = make_stage(webhooks.stage.connection)
-    theirs = webhooks.make("shopify", stage=twin)
-    theirs.deliver(ORDER)
-    (delivery,) = theirs.deliveries("id")
+    other_hook = webhooks.make("shopify", stage=twin)
+    other_hook.deliver(ORDER)
+    (delivery,) = other_hook.deliveries("id")
     for command, words in (
-        ("set", [str(theirs.id), "event.x=contact"]), ("revoke", [str(theirs.id)]),
-        ("deliveries", [str(theirs.id)]),
+        ("set", [str(other_hook.id), "event.x=contact"]), ("revoke", [str(other_hook.id)]),
+        ("deliveries", [str(other_hook.id)]),
     ):  # fmt: skip
         assert "Webhook not found" in terminal.fails(command, *words)
     assert "Delivery not found" in terminal.fails("replay", str(delivery))
@@ -109,18 +109,18 @@ def test_ids_of_another_space(terminal: Terminal, webhooks: Hooks) -> None:
 def test_a_mapping_is_corrected_and_the_delivery_replayed(terminal: Terminal, webhooks: Hooks) -> None:
     hook = webhooks.generic()
     hook.deliver({"mail": "ada@example.com", "amount": 5})
-    (refused,) = terminal.json("deliveries")
-    assert refused["status"] == "refused"
-    assert "email is required" in refused["detail"]
-    assert terminal.json("replay", str(refused["id"]))["status"] == "refused"
-    changed = terminal.json("set", str(hook.id), "map.email=mail")
-    assert changed["mapping"] == {"email": "mail", "amount": "amount"}
-    replayed = terminal.json("replay", str(refused["id"]))
-    assert (replayed["status"], type(replayed["receipt_id"])) == ("accepted", int)
-    assert hook.deliveries("status", "receipt_id") == [("accepted", replayed["receipt_id"])]
-    result = terminal.json("replay", str(refused["id"]))
+    (refusal,) = terminal.json("deliveries")
+    assert refusal["status"] == "refused"
+    assert "email is required" in refusal["detail"]
+    assert terminal.json("replay", str(refusal["id"]))["status"] == "refused"
+    new_version = terminal.json("set", str(hook.id), "map.email=mail")
+    assert new_version["mapping"] == {"email": "mail", "amount": "amount"}
+    replay = terminal.json("replay", str(refusal["id"]))
+    assert (replay["status"], type(replay["receipt_id"])) == ("accepted", int)
+    assert hook.deliveries("status", "receipt_id") == [("accepted", replay["receipt_id"])]
+    result = terminal.json("replay", str(refusal["id"]))
     hook.queue().process()
-    assert hook.queue().values("events", "id") == [replayed["receipt_id"]]
+    assert hook.queue().values("events", "id") == [replay["receipt_id"]]
     assert hook.queue().values("duplicates", "id") == [result["receipt_id"]]
 
 
@@ -150,8 +150,8 @@ def test_trying_a_body(terminal: Terminal, tmp_path: Path, stage: Stage) -> None
     outcome = terminal.json("test", str(file), "--type", "stripe", space=False)
     assert outcome["status"] == "accepted"
     assert (outcome["event"]["event_name"], outcome["event"]["amount"]) == ("purchase", "49")
-    changed = ["--set", "map.amount=subtract(number('99.90'), from_minor_units(`1990`))"]
-    outcome = terminal.json("test", str(file), "--type", "stripe", *changed, space=False)
+    options = ["--set", "map.amount=subtract(number('99.90'), from_minor_units(`1990`))"]
+    outcome = terminal.json("test", str(file), "--type", "stripe", *options, space=False)
     assert outcome["event"]["amount"] == "80"
     file.write_text(json.dumps(REFUND))
     header = ["--header", "X-Shopify-Topic=refunds/create"]

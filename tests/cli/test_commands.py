@@ -34,9 +34,9 @@ def imported_by(word: str) -> tuple[list[str], int]:
 
 
 def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error_info:
         main(["--help"])
-    assert ended.value.code == 0
+    assert error_info.value.code == 0
     page = capsys.readouterr().out
     assert re.findall(r"^    ([a-z]\S*)\s", page, re.MULTILINE) == [entry.name for entry in COMMANDS]
     assert [entry.name for entry in COMMANDS if entry.about not in " ".join(page.split())] == []
@@ -86,7 +86,7 @@ async def _nothing(*_: object) -> str:
 
 
 def test_a_word_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error_info:
         main(["spaces"])
-    assert ended.value.code == 2
+    assert error_info.value.code == 2
     assert "invalid choice: 'spaces'" in capsys.readouterr().err

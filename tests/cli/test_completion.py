@@ -47,10 +47,10 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
     def offered(line: str) -> list[str]:
         words = line.split(" ")
         script = ASK.format(words=" ".join(f"'{word}'" for word in words), last=len(words) - 1,
-                           line=line)  # fmt: skip
-        ran = subprocess.run(["bash", "-c", script], input=text, capture_output=True, text=True,
-                             check=True)  # fmt: skip
-        return ran.stdout.split()
+                            line=line)  # fmt: skip
+        process = subprocess.run(["bash", "-c", script], input=text, capture_output=True, text=True,
+                                 check=True)  # fmt: skip
+        return process.stdout.split()
 
     assert sorted(offered("headwater de")) == ["delivery", "demo", "destination"]
     assert "--timezone" in offered("headwater space create --ti")
@@ -73,30 +73,30 @@ def program_of(shell: str) -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shell_takes_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    checked = subprocess.run(
+    process = subprocess.run(
         [program_of(shell), "-n"], input=script(shell, capsys), capture_output=True, text=True,
         check=False,
     )  # fmt: skip
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_fish_completes(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = subprocess.run(
+    process = subprocess.run(
         [program_of("fish"), "--no-config", "-c", ASK_FISH], input=script("fish", capsys),
         capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
-    offered = [line.split("\t")[0] for line in ran.stdout.splitlines()]
-    assert offered == ["delivery", "demo", "destination", "--timezone"]
+    offers = [line.split("\t")[0] for line in process.stdout.splitlines()]
+    assert offers == ["delivery", "demo", "destination", "--timezone"]
 
 
 def test_zsh_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The script is in a folder of $fpath, as documented, and the user presses the tab key."""
     (tmp_path / "_headwater").write_text(script("zsh", capsys))
-    ran = subprocess.run(
+    process = subprocess.run(
         [program_of("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,
         check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
-    text = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", ran.stdout)
+    text = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", process.stdout)
     assert re.findall(r"^(\w+) +--", text, re.MULTILINE) == ["delivery", "demo", "destination"]
 
 

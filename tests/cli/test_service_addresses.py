@@ -23,9 +23,9 @@ PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
 def command(data_dir: Path, *words: str, **variables: str) -> Any:
     """Return a command's JSON output."""
-    ran = run_command(*words, "--data-dir", str(data_dir), "--json", **variables)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    process = run_command(*words, "--data-dir", str(data_dir), "--json", **variables)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +60,16 @@ def test_it_works(url: str, data_dir: Path, meta: FakePlatform) -> None:
         data_dir, "webhook", "create", *space, "--type", "generic", "--name", "n", "--set", "event=contact"
     )
     assert hook["url"].startswith(f"{url}/webhooks/")
-    who = ("--email", "a@example.com", "--role", "admin")
+    account_options = ("--email", "a@example.com", "--role", "admin")
     for words, path in (
         (("space", "create", "--name", "Second"), "/console/spaces/2"),
         (("key", "create", *space, "--name", "k"), "/public-api/v1"),
         (("user", "set-up-link"), "/console/set-up/"),
     ):
-        written = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
-        assert f"{url}{path}" in written
-    invited = command(data_dir, "user", "invite", *space, *who)
-    assert invited["url"].startswith(f"{url}/console/")
+        output = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
+        assert f"{url}{path}" in output
+    invitation = command(data_dir, "user", "invite", *space, *account_options)
+    assert invitation["url"].startswith(f"{url}/console/")
     destination = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
     assert try_out(data_dir, *space, "--destination", str(destination["id"])) == []
     assert len(meta.requests) == 1, "the service's platform was called"
@@ -120,10 +120,10 @@ def set_up_link(data_dir: Path) -> str:
 def try_out(data_dir: Path, *where: str) -> list[str]:
     """Test a new destination as documented, and return what prevented it."""
     data_options = ("--data-dir", str(data_dir))
-    refused = run_command("destination", "test", *where, *data_options)
-    assert refused.returncode == 1
-    assert "test_event_code" in refused.stdout
-    advice = refused.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
+    refusal = run_command("destination", "test", *where, *data_options)
+    assert refusal.returncode == 1
+    assert "test_event_code" in refusal.stdout
+    advice = refusal.stdout.rpartition("headwater ")[2].strip().replace("CODE", "TEST1")
     assert run_command(*advice.split(), *data_options).returncode == 0
     result = run_command("destination", "test", *where, *data_options)
     return [] if result.returncode == 0 else [result.stdout, result.stderr]

@@ -53,7 +53,7 @@ class Both:
             rows = self.pipeline.rows(table, "contact_id", "company_id")
             assert all(company_of[contact] == company for contact, company in rows)
         return {
-            company: {contact for contact, its in company_of.items() if its == company}
+            company: {contact for contact, company_id in company_of.items() if company_id == company}
             for company in company_of.values()
         }
 
@@ -155,5 +155,5 @@ def test_a_name_set_by_hand_stays_until_an_event_brings_one(both: Both) -> None:
     assert both.pipeline.values("companies", "name") == ["Acme GmbH"]
     company_event = event(email="a@acme.com", company_external_id="acme.com", company_name="Acme Inc")
     both.pipeline.run(company_event)
-    renamed = "Acme Inc" if both.mode == "external_id" else "Acme GmbH"
-    assert both.pipeline.values("companies", "name") == [renamed]
+    new_name = "Acme Inc" if both.mode == "external_id" else "Acme GmbH"
+    assert both.pipeline.values("companies", "name") == [new_name]

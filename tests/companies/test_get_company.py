@@ -61,7 +61,7 @@ def test_a_company_of_another_space_is_unknown(api: Api, connection: psycopg.Con
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:
     writer = make_stage(connection, scopes=("companies:write", "events:read"))
     path = f"/companies/{writer.company()}"
-    refused = Api(client, writer.key).get(path)
-    assert refused.status_code == 403
-    assert "companies:read" in refused.json()["message"]
+    refusal = Api(client, writer.key).get(path)
+    assert refusal.status_code == 403
+    assert "companies:read" in refusal.json()["message"]
     assert Api(client, "trk_sk_unknown").get(path).status_code == 401

@@ -64,8 +64,8 @@ def test_without_companies_the_list_is_empty(api: Api) -> None:
 def test_it_is_sorted_by_creation_then_id_newest_first(api: Api, stage: Stage) -> None:
     minutes = [2, 0, 1, 1, 2]
     companies = [(stage.company(created_at=NOON + timedelta(minutes=m)), m) for m in minutes]
-    ordered = sorted(companies, key=lambda company: (company[1], company[0]), reverse=True)
-    assert ids(api) == [company_id for company_id, _ in ordered]
+    sorted_companies = sorted(companies, key=lambda company: (company[1], company[0]), reverse=True)
+    assert ids(api) == [company_id for company_id, _ in sorted_companies]
 
 
 def test_every_company_whenever_created_without_dates(api: Api, stage: Stage) -> None:
@@ -207,9 +207,9 @@ def test_new_companies_move_no_page(api: Api, stage: Stage) -> None:
     newest = stage.company(created_at=NOON + timedelta(minutes=9))
     second = page(api, per_page=2, cursor=first["next_cursor"])
     assert [row["id"] for row in second["data"]] == company_ids[1::-1]
-    back = page(api, per_page=2, cursor=second["prev_cursor"])
-    assert [row["id"] for row in back["data"]] == company_ids[:1:-1]
-    assert ids(api, per_page=2, cursor=back["prev_cursor"]) == [newest]
+    previous_page = page(api, per_page=2, cursor=second["prev_cursor"])
+    assert [row["id"] for row in previous_page["data"]] == company_ids[:1:-1]
+    assert ids(api, per_page=2, cursor=previous_page["prev_cursor"]) == [newest]
 
 
 def test_page_urls_keep_every_parameter(api: Api, stage: Stage) -> None:
@@ -257,7 +257,7 @@ def test_every_broken_rule_is_told(api: Api) -> None:
 
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:
     writer = make_stage(connection, scopes=("companies:write", "contacts:read"))
-    refused = Api(client, writer.key).get("/companies")
-    assert refused.status_code == 403
-    assert "companies:read" in refused.json()["message"]
+    refusal = Api(client, writer.key).get("/companies")
+    assert refusal.status_code == 403
+    assert "companies:read" in refusal.json()["message"]
     assert Api(client, "trk_sk_unknown").get("/companies").status_code == 401

@@ -259,21 +259,21 @@ def test_membership_and_stamps_stay(api: Api, stage: Stage, acme: int) -> None:
     event_id = stage.event(contact_id, company_id=acme)
     changed(api, acme, {"domain": None, "external_id": None, "name": "Acme Two"})
     assert api.get(f"/events/{event_id}").json()["company_id"] == str(acme)
-    stored = stage.connection.execute(
+    rows = stage.connection.execute(
         "SELECT c.company_id, o.created_at FROM contacts c JOIN companies o"
         " ON o.space_id = c.space_id AND o.id = c.company_id WHERE c.space_id = %s",
         (stage.space_id,),
     ).fetchall()
-    assert stored == [(acme, NOON)]
+    assert rows == [(acme, NOON)]
 
 
 def test_it_waits_for_whoever_holds_the_space(api: Api, stage: Stage, acme: int, database_url: str) -> None:
     """A batch in progress may be creating a company with the requested domain."""
     answers: list[httpx.Response] = []
-    asking = threading.Thread(target=lambda: answers.append(put(api, acme, {"domain": "new.com"})))
+    thread = threading.Thread(target=lambda: answers.append(put(api, acme, {"domain": "new.com"})))
     with psycopg.connect(database_url) as batch:
         batch.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
-        asking.start()
+        thread.start()
         wait_until(lambda: is_waited_for(stage.connection, batch))
         row = batch.execute(
             "INSERT INTO companies (space_id, domain, name, created_at)"
@@ -281,7 +281,7 @@ def test_it_waits_for_whoever_holds_the_space(api: Api, stage: Stage, acme: int,
             (stage.space_id,),
         ).fetchone()
         batch.commit()
-    asking.join()
+    thread.join()
     assert row is not None
     assert answers[0].status_code == 409
     assert answers[0].json()["conflicting_company_id"] == row[0]
@@ -317,7 +317,7 @@ def test_the_request_is_read_before_the_company(api: Api) -> None:
 def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:
     reader = make_stage(connection, scopes=("companies:read", "contacts:write"))
     company_id = reader.company()
-    refused = put(Api(client, reader.key), company_id, {"name": "x"})
-    assert refused.status_code == 403
-    assert "companies:write" in refused.json()["message"]
+    refusal = put(Api(client, reader.key), company_id, {"name": "x"})
+    assert refusal.status_code == 403
+    assert "companies:write" in refusal.json()["message"]
     assert put(Api(client, "trk_sk_unknown"), company_id, {"name": "x"}).status_code == 401

@@ -123,10 +123,10 @@ def test_the_conversion_comes_before_the_touchpoint_of_its_request(api: Api, sta
 
 def test_it_holds_what_merged_contacts_did_and_nobody_else(api: Api, stage: Stage) -> None:
     ada, old, bob = (stage.contact() for _ in range(3))
-    mine = [stage.event(ada), stage.touchpoint(old, "email"), stage.event(old)]
+    item_ids = [stage.event(ada), stage.touchpoint(old, "email"), stage.event(old)]
     stage.event(bob)
     merge(stage, old, ada)
-    assert {item["id"] for item in journey(api, ada)} == set(mine)
+    assert {item["id"] for item in journey(api, ada)} == set(item_ids)
 
 
 @given(items=st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=15))

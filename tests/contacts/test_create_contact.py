@@ -61,17 +61,17 @@ def test_it_works(api: Api, stage: Stage) -> None:
     assert rows(stage, "contacts", columns) == [
         (contact_id, None, None, 0, "ada@example.com", "+44 1", "Ada Lovelace", "London")
     ]
-    [(text, number, date, created)] = rows(
+    [(text, number, date, created_at)] = rows(
         stage, "contacts", "profile_field_1, profile_field_16, profile_field_26, created_at"
     )
     assert (text, number, date) == ("gold", Decimal("12.5"), datetime(2026, 1, 2, tzinfo=UTC))
-    assert before <= created <= datetime.now(UTC)
+    assert before <= created_at <= datetime.now(UTC)
 
 
 def test_every_value_is_stored_the_first_being_the_most_recent(api: Api, stage: Stage) -> None:
     contact_id = create(api, **EVERYTHING)["id"]
-    stored = rows(stage, "contact_identifiers", "kind, value, contact_id", "kind, recency DESC")
-    assert stored == [
+    identifiers = rows(stage, "contact_identifiers", "kind, value, contact_id", "kind, recency DESC")
+    assert identifiers == [
         (kind, value, contact_id)
         for kind in ("email", "location", "name", "phone")
         for value in EVERYTHING[f"{kind}s"]
@@ -128,8 +128,8 @@ def test_no_contact_is_older_than_one_with_a_lower_id(api: Api, stage: Stage) ->
 def test_addresses_are_trimmed_lower_cased_and_told_once(api: Api, stage: Stage) -> None:
     addresses = ["  Ada@Example.COM ", "b@example.com", "ada@example.com"]
     assert create(api, emails=addresses)["emails"] == ["ada@example.com", "b@example.com"]
-    stored = rows(stage, "contact_identifiers", "value")
-    assert stored == [("ada@example.com",), ("b@example.com",)]
+    identifiers = rows(stage, "contact_identifiers", "value")
+    assert identifiers == [("ada@example.com",), ("b@example.com",)]
 
 
 def test_repeated_values_collapse_and_blank_ones_are_left_out(api: Api) -> None:

@@ -86,19 +86,23 @@ def found(api: Api, **members: str) -> set[int]:
 
 @pytest.mark.parametrize("operator", TEXT_ORACLE)
 def test_text(api: Api, stage: Stage, operator: str) -> None:
-    stored = stored_values(stage, "profile_field_15", TEXTS)
+    stored_by_event = stored_values(stage, "profile_field_15", TEXTS)
     for value in filter(None, TEXTS):
-        expected = {event_id for event_id, text in stored.items() if TEXT_ORACLE[operator](text or "", value)}
+        expected = {
+            event_id for event_id, text in stored_by_event.items() if TEXT_ORACLE[operator](text or "", value)
+        }
         assert found(api, field="profile_field_15", operator=operator, value=value) == expected, value
 
 
 @pytest.mark.parametrize("operator", NUMBER_ORACLE)
 def test_numbers(api: Api, stage: Stage, operator: str) -> None:
     values = [None if text is None else Decimal(text) for text in NUMBERS]
-    stored = stored_values(stage, "profile_field_16", values)
+    stored_by_event = stored_values(stage, "profile_field_16", values)
     for text in [*filter(None, NUMBERS), "1e1", "-5.00", ".5", "2."]:
         expected = {
-            event_id for event_id, number in stored.items() if NUMBER_ORACLE[operator](number, Decimal(text))
+            event_id
+            for event_id, number in stored_by_event.items()
+            if NUMBER_ORACLE[operator](number, Decimal(text))
         }
         assert found(api, field="profile_field_16", operator=operator, value=text) == expected, text
 
@@ -127,10 +131,10 @@ def test_dates(client: httpx.Client, connection: psycopg.Connection, operator: s
     for days in ([date(2026, 4, 24), date(2026, 4, 26)], [date(2026, 11, 1), date(2026, 11, 1)]):
         around = [days[0] + timedelta(days=n) for n in range(-2, 5)]
         field = f"profile_field_{26 + (days[0].month == 11)}"
-        stored = stored_values(stage, field, [None, *dates_around(around, zone)])
+        stored_by_event = stored_values(stage, field, [None, *dates_around(around, zone)])
         expected = {
             event_id
-            for event_id, moment in stored.items()
+            for event_id, moment in stored_by_event.items()
             if moment and DATE_ORACLE[operator](moment.astimezone(zone).date(), days)
         }
         start, end = map(str, days)
@@ -147,11 +151,11 @@ def test_ages(client: httpx.Client, connection: psycopg.Connection, operator: st
     zone = ZoneInfo(zone_name)
     today = datetime.now(zone).date()
     days = [today - timedelta(days=age) for age in (-1, 0, 1, 29, 30, 31, 400)]
-    stored = stored_values(stage, "profile_field_30", [None, *dates_around(days, zone)])
+    stored_by_event = stored_values(stage, "profile_field_30", [None, *dates_around(days, zone)])
     for count in (0, 1, 30, 999_999_999):
         expected = {
             event_id
-            for event_id, moment in stored.items()
+            for event_id, moment in stored_by_event.items()
             if moment and AGE_ORACLE[operator]((today - moment.astimezone(zone).date()).days, count)
         }
         parameters = {"field": "profile_field_30", "operator": operator, "value": str(count)}
@@ -166,12 +170,12 @@ def test_dates_filled_or_not(api: Api, stage: Stage) -> None:
 
 
 def test_no_operator_is_left_out() -> None:
-    tested = {
+    tested_operators = {
         "text": {*TEXT_ORACLE},
         "number": {*NUMBER_ORACLE},
         "date": {*DATE_ORACLE, *AGE_ORACLE, "any", "unknown"},
     }
-    assert {kind: set(table) for kind, table in OPERATORS.items()} == tested
+    assert {kind: set(table) for kind, table in OPERATORS.items()} == tested_operators
 
 
 def test_conditions_all_have_to_hold(api: Api, stage: Stage) -> None:
@@ -266,11 +270,11 @@ def as_json(*conditions: dict[str, Any]) -> dict[str, str]:
 
 
 def test_a_json_list_says_the_same(api: Api, stage: Stage) -> None:
-    stored = stored_values(stage, "profile_field_16", [1, 2, 3])
+    stored_by_event = stored_values(stage, "profile_field_16", [1, 2, 3])
     condition_at_two = {"field": "profile_field_16", "operator": "greater_than"}
     for value in (2, "2", 2.0):
         rows = api.rows(**as_json({**condition_at_two, "value": value}))
-        assert {stored[row["id"]] for row in rows} == {3}
+        assert {stored_by_event[row["id"]] for row in rows} == {3}
     assert found(api, **condition_at_two, value="2") == {row["id"] for row in rows}
 
 

@@ -100,12 +100,12 @@ def test_what_merged_contacts_had_is_there_once(api: Api, stage: Stage) -> None:
 
 def test_a_merged_id_leads_to_the_survivor(api: Api, stage: Stage) -> None:
     survivor = person(stage, "ada@example.com")
-    merged = [stage.contact() for _ in range(2)]
-    for merged_id in merged:
+    merged_ids = [stage.contact() for _ in range(2)]
+    for merged_id in merged_ids:
         merge(stage, merged_id, survivor)
     everything = {"include_trk_tokens": 1, "include_events": 1, "include_browsing_session_data": 1}
     assert get(api, survivor, **everything)["id"] == survivor
-    for merged_id in merged:
+    for merged_id in merged_ids:
         assert get(api, merged_id, **everything) == get(api, survivor, **everything)
 
 
@@ -145,9 +145,9 @@ def test_it_shows_what_creating_the_contact_answered(
     body = {"emails": emails, "names": names, "custom_fields": fields}
     response = api.send("POST", "/contacts", json=body)
     assert response.status_code == 201, response.text
-    created = response.json()
-    del created["message"]
-    assert get(api, created["id"]) == created
+    new_contact = response.json()
+    del new_contact["message"]
+    assert get(api, new_contact["id"]) == new_contact
 
 
 def test_tokens_are_the_last_five(api: Api, stage: Stage) -> None:

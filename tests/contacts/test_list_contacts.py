@@ -236,8 +236,8 @@ def test_another_space_s_contacts_are_not_found(
 ) -> None:
     other_stage = make_stage(connection)
     person(other_stage, "ada@example.com")
-    mine = person(stage, "ada@example.com")
-    assert ids(api, **RANGE) == ids(api, email="ada@example.com") == [mine]
+    own_contact = person(stage, "ada@example.com")
+    assert ids(api, **RANGE) == ids(api, email="ada@example.com") == [own_contact]
 
 
 @pytest.mark.parametrize("blank", ["email=", "email[]=", "email=%20", "email[]=&email[]="])

@@ -69,11 +69,11 @@ def test_paging_equals_one_big_page(
     stage = make_stage(connection)
     api = Api(client, stage.key)
     contact_ids: list[int] = []
-    created = NOON
+    created_at = NOON
     for seconds, has_address, is_merged in arrivals:
-        created += timedelta(seconds=seconds)
+        created_at += timedelta(seconds=seconds)
         merged_into = contact_ids[0] if is_merged and contact_ids else None
-        contact_id = stage.contact(created_at=created, merged_into=merged_into)
+        contact_id = stage.contact(created_at=created_at, merged_into=merged_into)
         if has_address:
             stage.identifier(merged_into or contact_id, "email", SHARED, origin_id=contact_id)
         contact_ids.append(contact_id)
@@ -87,8 +87,8 @@ def test_paging_equals_one_big_page(
     assert all(len(page["data"]) == per_page for page in pages[:-1])
     assert len(pages) == max(1, -(-len(all_ids) // per_page))
 
-    back = follow(api, pages[-1], "prev_page_url")
-    assert [ids(page) for page in back] == [ids(page) for page in pages[:-1]][::-1]
+    previous_pages = follow(api, pages[-1], "prev_page_url")
+    assert [ids(page) for page in previous_pages] == [ids(page) for page in pages[:-1]][::-1]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -121,8 +121,8 @@ def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage, form: st
     )
     (empty_page,) = follow(api, first, "next_page_url")
     assert (empty_page["data"], empty_page["next_cursor"]) == ([], None)
-    (back,) = follow(api, empty_page, "prev_page_url")
-    assert back["data"] == first["data"]
+    (previous_page,) = follow(api, empty_page, "prev_page_url")
+    assert previous_page["data"] == first["data"]
 
 
 def test_new_contacts_move_no_page(api: Api, stage: Stage) -> None:
@@ -131,8 +131,8 @@ def test_new_contacts_move_no_page(api: Api, stage: Stage) -> None:
     newest = stage.contact()
     second = make_page(api, f"{FORMS['dates']}&per_page=2&cursor={first['next_cursor']}")
     assert ids(second) == [contact_ids[3], contact_ids[2]]
-    back, top = follow(api, second, "prev_page_url")
-    assert (ids(back), ids(top)) == ([contact_ids[5], contact_ids[4]], [newest])
+    previous_page, top = follow(api, second, "prev_page_url")
+    assert (ids(previous_page), ids(top)) == ([contact_ids[5], contact_ids[4]], [newest])
 
 
 @pytest.fixture

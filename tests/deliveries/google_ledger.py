@@ -43,12 +43,12 @@ class GoogleLedger:
     def __call__(self, request: Received) -> Step:
         if request.method == "GET":
             number = int(parse_qs(urlsplit(request.target).query)["requestId"][0][1:])
-            refused = [index for index, event in enumerate(self.requests[number]) if event.get("refused")]
+            indexes = [index for index, event in enumerate(self.requests[number]) if event.get("refused")]
             errors = [{"reason": "PROCESSING_ERROR_REASON_INVALID_EVENT",
-                       "recordCount": str(len(refused)), "recordIndices": refused}]  # fmt: skip
+                       "recordCount": str(len(indexes)), "recordIndices": indexes}]  # fmt: skip
             status = {"destination": {"productDestinationId": "111"},
-                      "requestStatus": "PARTIAL_SUCCESS" if refused else "SUCCESS",
-                      "errorInfo": {"errorCounts": errors if refused else []}}  # fmt: skip
+                      "requestStatus": "PARTIAL_SUCCESS" if indexes else "SUCCESS",
+                      "errorInfo": {"errorCounts": errors if indexes else []}}  # fmt: skip
             return Answer(body={"requestStatusPerDestination": [status]})
         reaction = self.react()
         if reaction == "down":

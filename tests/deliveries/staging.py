@@ -154,10 +154,10 @@ class Sending:
         values = {"platform": self.platform.name, "name": "Test", "all_events": True, **columns}
         number = self.rows._insert("destinations", values)
         secrets = dict.fromkeys(self.platform.secrets, f"geheim-{number}")
-        sealed = seal_secrets(self.key, self.space_id, number, secrets)
+        sealed_secrets = seal_secrets(self.key, self.space_id, number, secrets)
         self.connection.execute(
             "UPDATE destinations SET secrets = %s WHERE space_id = %s AND id = %s",
-            (sealed, self.space_id, number),
+            (sealed_secrets, self.space_id, number),
         )
         return number
 
@@ -257,10 +257,10 @@ class Sending:
 
 def _die_at(number: int) -> None:
     """Kill this process at the failpoint with this number."""
-    passed = itertools.count()
+    counter = itertools.count()
 
     def failpoint(_: str) -> None:
-        if next(passed) == number:
+        if next(counter) == number:
             os.kill(os.getpid(), signal.SIGKILL)
 
     delivery_loop.failpoint = verdicts.failpoint = failpoint

@@ -30,9 +30,9 @@ def loaded(sending: Sending, *deliveries: int) -> list[PendingDelivery]:
 
 
 def conversion_of(sending: Sending, event: int) -> Conversion:
-    (waiting,) = loaded(sending, sending.delivery(sending.destination(), event))
-    assert waiting.conversion is not None
-    return waiting.conversion
+    (delivery,) = loaded(sending, sending.delivery(sending.destination(), event))
+    assert delivery.conversion is not None
+    return delivery.conversion
 
 
 def test_it_works(sending: Sending) -> None:
@@ -58,9 +58,9 @@ def test_it_works(sending: Sending) -> None:
         cookies='{"fbc": "fb.1.2.x"}', ad_personalization=False,
     )  # fmt: skip
     delivery = sending.delivery(sending.destination(), event, dedup_id="key", attempts=2)
-    (waiting,) = loaded(sending, delivery)
+    (pending_delivery,) = loaded(sending, delivery)
     queued_at = sending.of(delivery, "queued_at").timestamp()
-    assert waiting == PendingDelivery(
+    assert pending_delivery == PendingDelivery(
         id=delivery, attempts=2, queued_at=pytest.approx(queued_at),
         conversion=Conversion(
             event_id=event, dedup_id="key", event_name="custom_event_3",
@@ -151,8 +151,8 @@ def test_every_paid_source_can_be_credited(sending: Sending) -> None:
         sending.rows.touchpoint(contact, source, occurred_at=event_time)
         events[sending.rows.event(contact, event_time=event_time)] = source
     destination = sending.destination()
-    waiting = loaded(sending, *(sending.delivery(destination, event) for event in events))
-    for delivery in waiting:
+    pending_deliveries = loaded(sending, *(sending.delivery(destination, event) for event in events))
+    for delivery in pending_deliveries:
         assert delivery.conversion is not None
         source = events[delivery.conversion.event_id]
         click = delivery.conversion.click

@@ -35,10 +35,12 @@ def test_it_works(shop: Shop, google: GoogleLedger) -> None:
     shop.settle(3)
     assert (google.amounts, google.faults) == ({key(order): 0}, [])
     assert [len(events) for events in google.requests] == [1, 1, 1]
-    original, corrected, _ = (events[0] for events in google.requests)
+    original_event, corrected_event, _ = (events[0] for events in google.requests)
     unchanged_fields = ("transactionId", "eventTimestamp", "userData", "eventSource", "currency")
-    assert [corrected[name] for name in unchanged_fields] == [original[name] for name in unchanged_fields]
-    assert corrected["lastUpdatedTimestamp"] > corrected["eventTimestamp"]
+    assert [corrected_event[name] for name in unchanged_fields] == [
+        original_event[name] for name in unchanged_fields
+    ]
+    assert corrected_event["lastUpdatedTimestamp"] > corrected_event["eventTimestamp"]
 
 
 def test_a_change_before_acceptance(shop: Shop, google: GoogleLedger) -> None:
@@ -102,10 +104,10 @@ def test_a_deleted_sale(shop: Shop, google: GoogleLedger, is_counted: bool) -> N
     sale, correction = google.requests[0][0], google.requests[1][0]
     assert correction["consent"] == sale["consent"] == {"adUserData": "CONSENT_GRANTED"}
     assert correction["userData"] == sale["userData"]
-    stored = shop.sending.connection.execute(
+    rows = shop.sending.connection.execute(
         "SELECT request, answer, error FROM deliveries WHERE space_id = %s", (shop.sending.space_id,)
     ).fetchall()
-    assert stored == [(None, None, None)] * 2
+    assert rows == [(None, None, None)] * 2
 
 
 def test_a_deleted_sale_of_an_erased_person(shop: Shop, google: GoogleLedger) -> None:

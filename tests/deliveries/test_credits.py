@@ -96,21 +96,21 @@ def test_it_works(sending: Sending, meta: FakePlatform) -> None:
     touches = [("facebook_ads", 50), ("email", 40), ("google_ads", 30), ("facebook_ads", 20)]
     path = buy(sending, destination, *touches)
     sending.run()
-    sale, *credited = sent(meta)
-    assert [event["event_name"] for event in credited] == ["AppendAttribution"] * 2
-    assert [event["event_id"] for event in credited] == [f"id-{path.event}:credit:{n}" for n in (1, 2)]
-    assert credited[0]["original_event_data"] == {
+    sale, *credit_events = sent(meta)
+    assert [event["event_name"] for event in credit_events] == ["AppendAttribution"] * 2
+    assert [event["event_id"] for event in credit_events] == [f"id-{path.event}:credit:{n}" for n in (1, 2)]
+    assert credit_events[0]["original_event_data"] == {
         "event_name": "Purchase", "event_time": sale["event_time"], "event_id": sale["event_id"],
         "order_id": sale["custom_data"]["order_id"],
     }  # fmt: skip
-    about = credited[0]["attribution_data"]
+    about = credit_events[0]["attribution_data"]
     assert about.pop("visit_time") == sale["event_time"] - 50 * HOUR
     assert about == {
         "campaign_id": "c1", "adset_id": "s1", "ad_id": "a1", "attribution_model": "linear",
         "attr_window": 30, "attribution_share": 0.25, "attribution_value": 22.5, "total_credit": 0.75,
     }  # fmt: skip
-    assert [event["user_data"]["fbc"].startswith("fb.1.") for event in credited] == [True, True]
-    assert credited[0]["user_data"]["fbc"] != credited[1]["user_data"]["fbc"]
+    assert [event["user_data"]["fbc"].startswith("fb.1.") for event in credit_events] == [True, True]
+    assert credit_events[0]["user_data"]["fbc"] != credit_events[1]["user_data"]["fbc"]
     assert [row[:4] for row in credits_of(sending, path.event)] == [
         (1, "delivered", None, Decimal("0.25")), (2, "delivered", None, Decimal("0.25")),
     ]  # fmt: skip
@@ -193,10 +193,10 @@ def test_chatgpt_ads(sending: Sending) -> None:
         sending.run()
         sending.advance(1)
         sending.run()
-        sale, credited = [event for body in openai.bodies for event in body["events"]]
-    assert credited["type"] == "attribution_appended"
-    assert credited["id"] != sale["id"]
-    assert credited["data"] == {
+        sale, credit_event = [event for body in openai.bodies for event in body["events"]]
+    assert credit_event["type"] == "attribution_appended"
+    assert credit_event["id"] != sale["id"]
+    assert credit_event["data"] == {
         "type": "attribution", "original_event_id": sale["id"], "original_event_type": sale["type"],
         "attribution_model": "last_touch", "attribution_share": 1,
     }  # fmt: skip
@@ -249,11 +249,11 @@ def test_many_paths(sending: Sending) -> None:
     for _ in range(PATHS):
         names = [draw.choice([*SOURCES]) for _ in range(draw.randrange(7))]
         hours = sorted(draw.sample(range(1, 700), len(names)), reverse=True)
-        is_late, refused = draw.random() < 0.1, draw.random() < 0.1
+        is_late, is_refused = draw.random() < 0.1, draw.random() < 0.1
         path = buy(sending, destinations[draw.choice(CREDIT_MODELS)], *zip(names, hours, strict=True),
                    event_time=sending.moment(-3 * DAY if is_late else -60),
-                   ad_user_data=not refused)  # fmt: skip
-        expected[path.event] = (is_late or refused, names)
+                   ad_user_data=not is_refused)  # fmt: skip
+        expected[path.event] = (is_late or is_refused, names)
     sending.run()
     sending.advance(HOUR)
     sending.run()

@@ -64,17 +64,17 @@ def test_a_delivery_with_its_attempts(api: Api, forwarder: Forwarder) -> None:
 
 def test_filters(api: Api, forwarder: Forwarder) -> None:
     first_destination, second_destination = forwarder.make(), forwarder.make()
-    failed = forwarder.delivery(first_destination, status="failed")
-    paused = forwarder.delivery(first_destination, status="skipped", reason="paused")
-    unmapped = forwarder.delivery(first_destination, status="skipped", reason="no_mapping")
+    failed_id = forwarder.delivery(first_destination, status="failed")
+    paused_id = forwarder.delivery(first_destination, status="skipped", reason="paused")
+    unmapped_id = forwarder.delivery(first_destination, status="skipped", reason="no_mapping")
     other_delivery = forwarder.delivery(second_destination, status="failed")
-    assert listed(api, first_destination) == [unmapped, paused, failed]
-    assert listed(api, first_destination, status="failed") == [failed]
-    assert listed(api, first_destination, status="skipped") == [unmapped, paused]
-    assert listed(api, first_destination, reason="paused") == [paused]
+    assert listed(api, first_destination) == [unmapped_id, paused_id, failed_id]
+    assert listed(api, first_destination, status="failed") == [failed_id]
+    assert listed(api, first_destination, status="skipped") == [unmapped_id, paused_id]
+    assert listed(api, first_destination, reason="paused") == [paused_id]
     assert listed(api, first_destination, reason="paused", status="failed") == []
     event_ids = dict(forwarder.deliveries("id", "event_id"))
-    assert listed(api, first_destination, event_id=event_ids[paused]) == [paused]
+    assert listed(api, first_destination, event_id=event_ids[paused_id]) == [paused_id]
     assert listed(api, first_destination, event_id=event_ids[other_delivery]) == []
     assert listed(api, second_destination) == [other_delivery]
 
@@ -86,7 +86,7 @@ def test_paging(api: Api, forwarder: Forwarder) -> None:
     path, params = f"/destinations/{destination_id}/deliveries", {"status": "failed"}
     page = api.get(path, params={**params, "per_page": 2}).json()
     forwarder.delivery(destination_id, status="failed")
-    listed_ids, back = [], []
+    listed_ids, earlier_pages = [], []
     while True:
         listed_ids += [row["id"] for row in page["data"]]
         if page["next_cursor"] is None:
@@ -95,8 +95,8 @@ def test_paging(api: Api, forwarder: Forwarder) -> None:
     assert listed_ids == delivery_ids[::-1]
     while page["prev_cursor"] is not None:
         page = api.get(path, params={**params, "per_page": 2, "cursor": page["prev_cursor"]}).json()
-        back.append([row["id"] for row in page["data"]])
-    assert back[:2] == [[delivery_ids[2], delivery_ids[1]], [delivery_ids[4], delivery_ids[3]]]
+        earlier_pages.append([row["id"] for row in page["data"]])
+    assert earlier_pages[:2] == [[delivery_ids[2], delivery_ids[1]], [delivery_ids[4], delivery_ids[3]]]
     wrong = api.get(path, params={"cursor": page["next_cursor"]})
     assert wrong.json()["errors"] == {"cursor": ["The cursor is not a cursor of this list."]}
 

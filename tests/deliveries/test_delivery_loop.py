@@ -66,10 +66,12 @@ def test_what_is_due_longest_goes_first(sending: Sending, platform: FakePlatform
     sending.platform = taking(PLATFORM, limits=Limits(batch=1, age=1e6))
     destination = sending.destination()
     fresh = sending.delivery(destination, due_at=sending.moment(-10))
-    retried = sending.delivery(destination, due_at=sending.moment(-20), status="retrying", attempts=1)
+    retried_delivery = sending.delivery(
+        destination, due_at=sending.moment(-20), status="retrying", attempts=1
+    )
     oldest = sending.delivery(destination, due_at=sending.moment(-30))
     sending.run()
-    expected = [[sending.of(delivery, "dedup_id")] for delivery in (oldest, retried, fresh)]
+    expected = [[sending.of(delivery, "dedup_id")] for delivery in (oldest, retried_delivery, fresh)]
     assert ids_sent(platform.bodies) == expected
 
 
@@ -197,9 +199,9 @@ def test_an_answer_that_takes_too_long(sending: Sending, platform: FakePlatform,
     sending.seconds = 0.3
     destination = sending.destination()
     delivery = sending.delivery(destination)
-    began = time.monotonic()
+    start_time = time.monotonic()
     sending.run()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - start_time < 3
     assert sending.of(delivery, "status", "error") == (
         "retrying", "127.0.0.1 did not answer in time.",
     )  # fmt: skip

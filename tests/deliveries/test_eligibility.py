@@ -39,11 +39,11 @@ def decided(
     conversion: dict[str, Any] | None = None, destination: dict[str, Any] | None = None, **told: Any
 ) -> Decision:
     full_conversion = msgspec.structs.replace(CONVERSION, **(conversion or {}))
-    waiting = PendingDelivery(
+    delivery = PendingDelivery(
         **{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": full_conversion, **told}
     )
     full_destination = msgspec.structs.replace(DESTINATION, **(destination or {}))
-    return decide(waiting, PLATFORM, full_destination, NOW)
+    return decide(delivery, PLATFORM, full_destination, NOW)
 
 
 def aged(seconds: float) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def test_it_works() -> None:
     ],
 )
 def test_what_was_taken_back(expected: Decision, told: dict[str, Any]) -> None:
-    waiting = {"id": 1, "attempts": 3, "queued_at": NOW, "conversion": CONVERSION, **told}
-    assert decide(PendingDelivery(**waiting), PLATFORM, DESTINATION, NOW) == expected
+    columns = {"id": 1, "attempts": 3, "queued_at": NOW, "conversion": CONVERSION, **told}
+    assert decide(PendingDelivery(**columns), PLATFORM, DESTINATION, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_the_platforms_limit_of_age() -> None:
 def test_an_event_of_the_future_waits(ahead: float, early: float, waits: float | None) -> None:
     platform = taking(PLATFORM, limits=Limits(batch=1, age=7 * DAY, ahead=ahead))
     conversion = msgspec.structs.replace(CONVERSION, **aged(-early))
-    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=conversion)
-    decision = decide(waiting, platform, DESTINATION, NOW)
+    delivery = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=conversion)
+    decision = decide(delivery, platform, DESTINATION, NOW)
     assert decision == (Send(conversion) if waits is None else Later(NOW + waits))
-    assert waiting.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
+    assert delivery.ends_at(platform) == NOW + (waits or 0) + RETRY_SECONDS
 
 
 def test_what_is_skipped_for_good_does_not_wait_for_its_time() -> None:
@@ -136,7 +136,7 @@ def test_the_platforms_own_reasons_come_last() -> None:
 
 
 def test_the_end_is_that_of_retries_or_of_the_platform() -> None:
-    waiting = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=CONVERSION)
-    assert waiting.ends_at(PLATFORM) == NOW + RETRY_SECONDS
+    delivery = PendingDelivery(id=1, attempts=0, queued_at=NOW, conversion=CONVERSION)
+    assert delivery.ends_at(PLATFORM) == NOW + RETRY_SECONDS
     short = taking(PLATFORM, limits=Limits(batch=1, age=DAY))
-    assert waiting.ends_at(short) == NOW - 60 + DAY - AGE_MARGIN
+    assert delivery.ends_at(short) == NOW - 60 + DAY - AGE_MARGIN

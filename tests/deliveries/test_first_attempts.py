@@ -130,15 +130,15 @@ def test_a_click_of_a_deleted_event(shop: MicrosoftShop) -> None:
     isn't kept either.
     """
     url = f"https://shop.example/?msclkid={OTHER_CLICK}"
-    sold, unsent = (shop.sell("100", has_click=False, event_url=url) for _ in range(2))
-    shop.ledger.refuse = lambda event: event["transactionId"] == key(unsent)
+    sold_order, unsent_order = (shop.sell("100", has_click=False, event_url=url) for _ in range(2))
+    shop.ledger.refuse = lambda event: event["transactionId"] == key(unsent_order)
     shop.sending.run()
-    for order in (sold, unsent):
+    for order in (sold_order, unsent_order):
         shop.delete(order)
     shop.sending.run()
-    assert shop.ledger.amounts == {key(sold): 0}
+    assert shop.ledger.amounts == {key(sold_order): 0}
     statement = "SELECT first_attempt FROM deliveries WHERE space_id = %(space)s AND event_id = %(id)s"
-    assert execute(shop, statement, id=unsent) == [(None,)]
+    assert execute(shop, statement, id=unsent_order) == [(None,)]
 
 
 @pytest.mark.parametrize("kind", ["erased", "do_not_capi", "deleted"])

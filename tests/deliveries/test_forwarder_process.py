@@ -90,9 +90,9 @@ def test_it_works(meta: Sending, platform: FakePlatform, launch: Launch) -> None
     assert (payload["event_id"], payload["event_name"], payload["custom_data"]["value"]) == (
         "key", "Purchase", 12,
     )  # fmt: skip
-    stored = str(meta.of(delivery, "request", "answer", "error"))
-    assert "Purchase" in stored
-    assert not any(word in stored for word in ("anna", "geheim", "192.0.2.7", *_hashes(payload)))
+    stored_text = str(meta.of(delivery, "request", "answer", "error"))
+    assert "Purchase" in stored_text
+    assert not any(word in stored_text for word in ("anna", "geheim", "192.0.2.7", *_hashes(payload)))
 
 
 def _hashes(sent: Any) -> list[str]:
@@ -164,11 +164,11 @@ def test_workers_start_it_for_what_they_have_processed(
     moment = int(meta.clock.at * 1000) - 60_000
     with running(launch("worker")):
         for number in (1, 2):
-            accepted = AcceptedEvent(
+            accepted_event = AcceptedEvent(
                 event_name="purchase", event_time=moment, email="anna@example.com",
                 amount="7.5", user_agent="UA", idempotency_key=f"order-{number}",
             )  # fmt: skip
-            payload = msgspec.json.encode(accepted).decode()
+            payload = msgspec.json.encode(accepted_event).decode()
             meta.connection.execute(
                 "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
                 " VALUES (%s, 'event', 'api_key', now(), %s)", (meta.space_id, payload),

@@ -45,14 +45,14 @@ def destination(sending: Sending, google: GoogleLedger) -> int:
 
 def test_it_works(sending: Sending, google: GoogleLedger, destination: int) -> None:
     """Deliveries are sent in calls of 1,000, and one request per call gets all its verdicts."""
-    began, memory = time.monotonic(), _memory()
+    start_time, memory = time.monotonic(), _memory()
     sending.run()
-    sent_in = time.monotonic() - began
+    sent_in = time.monotonic() - start_time
     assert sending.statuses(destination) == {"delivered": DELIVERIES}
     sending.advance(HALF_HOUR)
-    began = time.monotonic()
+    start_time = time.monotonic()
     sending.run()
-    judged_in = time.monotonic() - began
+    judged_in = time.monotonic() - start_time
     counts = sending.statuses(destination)
     assert counts.keys() == {"counted", "refused"}
     assert sum(counts.values()) == DELIVERIES

@@ -71,7 +71,7 @@ def test_the_fields_that_platforms_hash(
     user: dict[str, Any] = platform.build(conversion, sample(platform))
     user = user.get("user_data") or user["user"]
     values = [user.get(short) or user.get(long) for short, long in
-            (("fn", "first_name"), ("ln", "last_name"))]  # fmt: skip
+              (("fn", "first_name"), ("ln", "last_name"))]  # fmt: skip
     assert [value[0] if isinstance(value, list) else value for value in values] == [
         first and hashed(first), hashed(last),
     ]  # fmt: skip

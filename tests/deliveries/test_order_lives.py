@@ -116,8 +116,8 @@ class Lives:
 
     def _merge(self, one: int, other: int) -> None:
         person, survivor = max(one, other), min(one, other)
-        erased = {self.people[order] for order in self.erased}
-        if person == survivor or erased & {person, survivor}:
+        erased_people = {self.people[order] for order in self.erased}
+        if person == survivor or erased_people & {person, survivor}:
             return
         values = {"into": survivor, "id": person}
         self._run("UPDATE contacts SET merged_into = %(into)s WHERE space_id = %(space)s"
@@ -138,20 +138,22 @@ class Lives:
                              AND r.order_name = o.order_name), 0), 0)
                 FROM events o WHERE o.space_id = %(space)s AND o.amount >= 0""")
         }  # fmt: skip
-        erased = {key(order) for order in self.erased}
-        unsent = {key(order) for order in self.deleted} | erased | ledger.refused
+        erased_names = {key(order) for order in self.erased}
+        unsent = {key(order) for order in self.deleted} | erased_names | ledger.refused
         assert {name for name in worth if name not in ledger.amounts} <= unsent
         # An order deleted after an attempt without a known answer isn't corrected.
-        skipped = {
+        skipped_names = {
             name
             for (name,) in self._run(
                 "SELECT dedup_id FROM deliveries WHERE space_id = %(space)s AND kind = 'conversion'"
                 " AND status = 'skipped'"
             )
         }
-        unknown = (skipped & ledger.amounts.keys()) - erased
+        unknown = (skipped_names & ledger.amounts.keys()) - erased_names
         assert len(unknown) < len(worth) / 50 + 3
-        amounts = {name: amount for name, amount in ledger.amounts.items() if name not in erased | unknown}
+        amounts = {
+            name: amount for name, amount in ledger.amounts.items() if name not in erased_names | unknown
+        }
         assert amounts == {name: worth[name] for name in amounts}
 
     def _amount(self, low: int, high: int) -> str:

@@ -30,7 +30,7 @@ from tests.support.reading_fixtures import Api
 
 
 def test_it_works(forwarder: Forwarder) -> None:
-    active, held_id, paused = (forwarder.make(status=status) for status in ("active", "held", "paused"))
+    active_id, held_id, paused_id = (forwarder.make(status=status) for status in ("active", "held", "paused"))
     forwarder.make(status="removed")
     (with_key, without) = forwarder.queue().run(
         event(email="ada@example.com", idempotency_key="order-7"),
@@ -39,12 +39,12 @@ def test_it_works(forwarder: Forwarder) -> None:
     rows = forwarder.deliveries("event_id", "destination_id", "dedup_id", "status", "reason",
                                 "finished_at IS NOT NULL")  # fmt: skip
     assert len(rows) == 6
-    derived = make_dedup_id(forwarder.stage.space_id, without)
-    for event_id, dedup_id in ((with_key, "order-7"), (without, derived)):
+    derived_key = make_dedup_id(forwarder.stage.space_id, without)
+    for event_id, dedup_id in ((with_key, "order-7"), (without, derived_key)):
         assert {row[1:] for row in rows if row[0] == event_id} == {
-            (active, dedup_id, "queued", None, False),
+            (active_id, dedup_id, "queued", None, False),
             (held_id, dedup_id, "queued", None, False),
-            (paused, dedup_id, "skipped", "paused", True),
+            (paused_id, dedup_id, "skipped", "paused", True),
         }
 
 
@@ -138,7 +138,7 @@ def test_a_deleted_event_is_not_sent(forwarder: Forwarder, api: Api) -> None:
 
 def stored(**values: Any) -> StoredEvent:
     columns = {"id": 7, "contact_id": 1, "event_name": "purchase", "event_time": 0,
-             "received_at": 0, "source_mask": 0, **values}  # fmt: skip
+               "received_at": 0, "source_mask": 0, **values}  # fmt: skip
     return StoredEvent(**columns)
 
 

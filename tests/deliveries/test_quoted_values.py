@@ -167,7 +167,7 @@ def test_nothing_that_a_platform_quotes_is_kept(
     assert platform.requests, "it was sent"
     assert status != "delivered"
     assert answer or PLATFORMS[name].quoted_fields, "something of the answer is kept"
-    sought = [*scene.personal, "170 1234567", scene.secret]
-    assert shown.tables(scene, sought) == set()
+    personal_values = [*scene.personal, "170 1234567", scene.secret]
+    assert shown.tables(scene, personal_values) == set()
     texts = shown.texts(scene)
-    assert [(path, value) for path in texts for value in sought if value in texts[path]] == []
+    assert [(path, value) for path in texts for value in personal_values if value in texts[path]] == []

@@ -86,8 +86,8 @@ def test_all_refused_one_by_one() -> None:
 @pytest.mark.parametrize("errors", [{}, {7: "bad"}, {-1: "bad"}])
 def test_a_refusal_that_names_none_of_them_is_halved(errors: dict[int, str]) -> None:
     assert judge(PartlyAccepted(errors, others_taken=False), FOUR, AROUND).resend == [[0, 1], [2, 3]]
-    (alone,) = judge(PartlyAccepted(errors, others_taken=False), FOUR[:1], AROUND).results
-    assert alone.status == "failed"
+    (result,) = judge(PartlyAccepted(errors, others_taken=False), FOUR[:1], AROUND).results
+    assert result.status == "failed"
 
 
 def test_bisect() -> None:
@@ -97,12 +97,12 @@ def test_bisect() -> None:
 
 @given(st.integers(1, 200), st.sets(st.integers(0, 199)), st.booleans())
 def test_no_delivery_is_lost_or_told_twice(count: int, bad: set[int], taken: bool) -> None:
-    tried = [DeliveryAttempt(number, 0, FAR) for number in range(count)]
+    attempts = [DeliveryAttempt(number, 0, FAR) for number in range(count)]
     for verdict in (
         CallAccepted(), CallRefused("x"), CallDeferred("x"), Bisect("x"),
         PartlyAccepted(dict.fromkeys(bad, "x"), taken, dict.fromkeys(list(bad)[:2], "y")),
     ):  # fmt: skip
-        consequences = judge(verdict, tried, AROUND)
+        consequences = judge(verdict, attempts, AROUND)
         finished_ids = [result.id for result in consequences.results]
         resent_ids = [number for group in consequences.resend for number in group]
         assert sorted(finished_ids + resent_ids) == list(range(count))

@@ -79,8 +79,8 @@ class Scene:
         self._update("status = 'removed', secrets = NULL")
 
     def stored(self) -> str:
-        sealed = self.sending.state(self.id, "secrets")
-        return open_secrets(KEY, self.sending.space_id, self.id, sealed).get("refresh_token", "")
+        sealed_secrets = self.sending.state(self.id, "secrets")
+        return open_secrets(KEY, self.sending.space_id, self.id, sealed_secrets).get("refresh_token", "")
 
     def deliver(self, number: int = 1, seconds: float = 0) -> None:
         for _ in range(number):

@@ -33,14 +33,14 @@ def change(sending: Sending, kind: str, event: int) -> None:
 def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     """Each changed event is skipped with its reason, and the others are sent."""
     destination = sending.destination()
-    skipped: dict[str, int] = {}
+    skipped_ids: dict[str, int] = {}
     for kind in CHANGES:
         event = sending.event()
-        skipped[kind] = sending.delivery(destination, event)
+        skipped_ids[kind] = sending.delivery(destination, event)
         change(sending, kind, event)
     delivered_id = sending.delivery(destination)
     sending.run()
-    for kind, delivery in skipped.items():
+    for kind, delivery in skipped_ids.items():
         assert sending.of(delivery, "status", "reason", "attempts") == ("skipped", kind, 0)
         assert sending.of(delivery, "request", "finished_at")[0] is None
         assert sending.attempts(delivery) == []
@@ -133,14 +133,14 @@ def test_an_erasure_counts_for_what_came_before_it(sending: Sending, platform: F
 
 def test_an_erasure_counts_under_the_id_of_a_merged_contact(sending: Sending, platform: FakePlatform) -> None:
     survivor = sending.rows.contact(email="a@example.com")
-    merged = sending.rows.contact()
-    event = sending.rows.event(merged, event_time=sending.moment(-60))
+    merged_contact = sending.rows.contact()
+    event = sending.rows.event(merged_contact, event_time=sending.moment(-60))
     change(sending, "erased", event)
     for statement in (
         "UPDATE contacts SET merged_into = %s WHERE id = %s",
         "UPDATE events SET contact_id = %s WHERE contact_id = %s",
     ):
-        sending.connection.execute(statement, (survivor, merged))
+        sending.connection.execute(statement, (survivor, merged_contact))
     delivery = sending.delivery(sending.destination(), event)
     sending.run()
     assert sending.of(delivery, "reason") == "erased"

@@ -104,7 +104,7 @@ def test_it_works(sending: Sending, google: Verdicts) -> None:
     """One event is refused and the others are counted. Verdicts are not requested early, or twice."""
     google.answers = [[group("PARTIAL_SUCCESS", error("CLICK_NOT_FOUND", 1))]]
     deliveries = send(sending, "purchase", "purchase", "purchase")
-    accepted = sending.of(deliveries[0], "finished_at")
+    accepted_at = sending.of(deliveries[0], "finished_at")
     assert results(sending, deliveries) == [("delivered", None)] * 3
     assert sending.of(deliveries[1], "platform_request_id") == "r1"
     ((request_id, poll_count, due),) = open_requests(sending)
@@ -115,7 +115,7 @@ def test_it_works(sending: Sending, google: Verdicts) -> None:
     assert results(sending, deliveries) == [
         ("counted", None), ("refused", "click_not_found"), ("counted", None),
     ]  # fmt: skip
-    assert sending.of(deliveries[0], "finished_at") == accepted
+    assert sending.of(deliveries[0], "finished_at") == accepted_at
     assert sending.of(deliveries[1], "finished_at").timestamp() == pytest.approx(sending.clock.at)
     assert sending.attempts(deliveries[0]) == [("delivered", 200, None)]
     assert sending.attempts(deliveries[1]) == [

@@ -98,11 +98,11 @@ def test_a_token_is_had_first() -> None:
         tokens.append(destination.access_token)
         return PROBE.request(parts, destination)
 
-    asking = EgressRequest(url="https://probe.example/token", body=b"")
-    platform = taking(PROBE, request=request, **exchange(asking))
+    token_request = EgressRequest(url="https://probe.example/token", body=b"")
+    platform = taking(PROBE, request=request, **exchange(token_request))
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok
-    assert (sender.calls[0], tokens) == (asking, ["short"])
+    assert (sender.calls[0], tokens) == (token_request, ["short"])
     assert astuple(tried(FakeSender(answered(400)), platform))[:3] == (False, 400, "No token.")
     assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
     bad = taking(platform, **exchange(ValueError("The key cannot be read.")))

@@ -17,11 +17,11 @@ from tests.support.waiting import wait_until
 
 def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
     destination_id = create(api)["id"]
-    waiting = forwarder.delivery(destination_id)
+    waiting_id = forwarder.delivery(destination_id)
     path = f"/destinations/{destination_id}"
     assert api.send("POST", f"{path}/pause").json()["status"] == "paused"
     forwarder.queue().run(event(email="ada@example.com"))
-    assert forwarder.deliveries("id", "status")[0] == (waiting, "queued")
+    assert forwarder.deliveries("id", "status")[0] == (waiting_id, "queued")
     assert forwarder.deliveries("reason") == [None, "paused"]
     forwarder.execute(
         "UPDATE destinations SET status = 'held', status_reason = 'No.', failures = 3,"
@@ -29,8 +29,11 @@ def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
     )
     destination = api.get(path).json()
     assert (destination["status"], destination["status_reason"]) == ("held", "No.")
-    resumed = api.send("POST", f"{path}/resume").json()
-    assert (resumed["status"], resumed["status_reason"], resumed["wait_until"]) == (
+    resumed_destination = api.send("POST", f"{path}/resume").json()
+    assert (
+        resumed_destination["status"], resumed_destination["status_reason"],
+        resumed_destination["wait_until"],
+    ) == (
         "active", None, None,
     )  # fmt: skip
     forwarder.queue().run(event(email="ada@example.com", idempotency_key="2"))
@@ -41,11 +44,11 @@ def test_pausing_and_resuming(api: Api, forwarder: Forwarder) -> None:
 def test_removing(api: Api, forwarder: Forwarder) -> None:
     destination_id = create(api)["id"]
     delivered_id = forwarder.delivery(destination_id, status="delivered")
-    waiting = forwarder.delivery(destination_id)
+    waiting_id = forwarder.delivery(destination_id)
     path = f"/destinations/{destination_id}"
     assert api.send("DELETE", path).json() == {"message": "Destination removed."}
     assert forwarder.deliveries("id", "status", "reason") == [
-        (delivered_id, "delivered", None), (waiting, "skipped", "removed"),
+        (delivered_id, "delivered", None), (waiting_id, "skipped", "removed"),
     ]  # fmt: skip
     for method, suffix in (
         ("GET", ""), ("PUT", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"),
@@ -54,7 +57,7 @@ def test_removing(api: Api, forwarder: Forwarder) -> None:
         response = api.send(method, path + suffix, json={"name": "x"} if method == "PUT" else {})
         assert (response.status_code, response.json()["message"]) == (404, "Destination not found.")
     assert api.get("/destinations").json() == {"data": []}
-    assert api.get(f"/deliveries/{waiting}").json()["reason"] == "removed"
+    assert api.get(f"/deliveries/{waiting_id}").json()["reason"] == "removed"
     row = forwarder.stage.connection.execute(
         "SELECT secrets, secret_names FROM destinations WHERE space_id = %s", (forwarder.stage.space_id,)
     ).fetchone()

@@ -74,12 +74,12 @@ def test_it_works(api: Api) -> None:
 def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) -> None:
     forwarder.stage.label_event("custom_event_3", "Demo")
     free = taking(PROBE, free_names=True)
-    for platform, theirs in ((PROBE, None), (free, "Demo")):
+    for platform, platform_name in ((PROBE, None), (free, "Demo")):
         registry.PLATFORMS[NAME] = platform
         destination = create(api, event_names={"custom_event_9": "Nine"})
         custom = [row for row in destination["mapping"] if row["event_name"].startswith("custom")]
         assert [(row["event_name"], row["sent_as"], row["own"]) for row in custom] == [
-            ("custom_event_3", theirs, False), ("custom_event_9", "Nine", True),
+            ("custom_event_3", platform_name, False), ("custom_event_9", "Nine", True),
         ]  # fmt: skip
 
 
@@ -128,24 +128,26 @@ def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_changing(api: Api, forwarder: Forwarder) -> None:
     destination = create(api, secrets={"token": TOKEN, "backup": "b"}, event_names={"contact": "C"})
     path = f"/destinations/{destination['id']}"
-    changed = api.send("PUT", path, json={
+    new_version = api.send("PUT", path, json={
         "name": "New", "settings": {"pixel_id": "9", "strict": True}, "all_events": True,
         "event_names": {"schedule": "S"}, "secrets": {"token": "other"},
     }).json()  # fmt: skip
-    assert (changed["name"], changed["all_events"], changed["event_names"], changed["secrets"]) == (
+    assert (
+        new_version["name"], new_version["all_events"], new_version["event_names"], new_version["secrets"],
+    ) == (
         "New", True, {"schedule": "S"}, ["backup", "token"],
     )  # fmt: skip
-    assert changed["settings"] == {"pixel_id": "9", "test_code": None, "strict": True}
+    assert new_version["settings"] == {"pixel_id": "9", "test_code": None, "strict": True}
     assert secrets_of(forwarder, destination["id"]) == {"token": "other", "backup": "b"}
-    changed = api.send("PUT", path, json={"secrets": {"backup": None}}).json()
-    assert (changed["secrets"], changed["name"]) == (["token"], "New")
+    new_version = api.send("PUT", path, json={"secrets": {"backup": None}}).json()
+    assert (new_version["secrets"], new_version["name"]) == (["token"], "New")
     for body, name in (
         ({}, "body"), ({"platform": "google"}, "body"), ({"secrets": {"token": None}},
         "secrets.token"), ({"settings": {}}, "settings.pixel_id"), ({"name": None}, "name"),
     ):  # fmt: skip
         response = api.send("PUT", path, json=body)
         assert (response.status_code, [*response.json()["errors"]]) == (422, [name])
-    assert api.get(path).json() == changed
+    assert api.get(path).json() == new_version
 
 
 def secrets_of(forwarder: Forwarder, destination_id: int, key: bytes | None = None) -> Any:
@@ -172,8 +174,8 @@ def test_secrets_are_sealed_to_their_row(api: Api, forwarder: Forwarder) -> None
     response = api.send("POST", f"/destinations/{first}/test")
     assert response.status_code == 422
     assert "must be entered again" in response.json()["errors"]["secrets"][0]
-    changed = api.send("PUT", f"/destinations/{first}", json={"secrets": {"token": "3"}})
-    assert changed.status_code == 200
+    answer = api.send("PUT", f"/destinations/{first}", json={"secrets": {"token": "3"}})
+    assert answer.status_code == 200
     assert secrets_of(forwarder, first) == {"token": "3"}
 
 

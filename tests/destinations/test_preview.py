@@ -53,8 +53,8 @@ def previewed(
     """
     state = {name: changes.pop(name) for name in ("do_not_capi", "erased") if name in changes}
     destination = msgspec.structs.replace(a_destination(platform), **{"all_events": True, **changes})
-    waiting = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion, **state)
-    return preview(waiting, platform, destination, now)
+    pending_delivery = PendingDelivery(id=0, attempts=0, queued_at=now, conversion=conversion, **state)
+    return preview(pending_delivery, platform, destination, now)
 
 
 def missing(shown: DeliveryPreview) -> dict[str, list[str]]:
@@ -187,11 +187,11 @@ def test_it_is_what_the_delivery_loop_sends(sending: Sending, name: str) -> None
             return await load_waiting(connection, sending.space_id, destination_id, [delivery])
 
     destination = msgspec.structs.replace(a_destination(platform), all_events=True)
-    (delivery_part,), settled = _prepare(
+    (delivery_part,), settled_deliveries = _prepare(
         asyncio.run(waiting()), _Target(platform, destination, 0), sending.clock.at
     )
     assert isinstance(delivery_part, _Part)
-    assert settled == []
+    assert settled_deliveries == []
     assert [field.path for field in after.fields] == [path for path, _ in list_values(delivery_part.content)]
     visible_fields = {field.path: field.value for field in after.fields if field.value != "[masked]"}
     assert (

@@ -48,14 +48,14 @@ def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[A
     )
     for amount in drawn:
         stage.event(contact_id, amount=None if amount is None else Decimal(amount))
-    mine = {
+    own_filter = {
         "custom_field_filters[0][field]": field,
         "custom_field_filters[0][operator]": "equal_to",
         "custom_field_filters[0][value]": str(contact_id),
     }
-    all_rows = api.rows(order_by="amount", **mine)
+    all_rows = api.rows(order_by="amount", **own_filter)
     assert len(all_rows) == sum(amount is not None for amount in drawn)
-    first = api.list(order_by="amount", per_page=per_page, **mine).json()
+    first = api.list(order_by="amount", per_page=per_page, **own_filter).json()
     forward = [first, *follow(api, first, "next_page_url")]
     assert [row for page in forward for row in page["data"]] == all_rows
     backward = [forward[-1], *follow(api, forward[-1], "prev_page_url")]

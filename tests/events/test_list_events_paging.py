@@ -82,8 +82,8 @@ def test_paging_equals_one_big_page(
     last = first
     while last["next_cursor"]:
         last = api.list(**params, per_page=per_page, cursor=last["next_cursor"]).json()
-    back = follow(client, api, last["prev_page_url"], "prev_page_url")
-    assert back == pages[:-1][::-1]
+    previous_pages = follow(client, api, last["prev_page_url"], "prev_page_url")
+    assert previous_pages == pages[:-1][::-1]
 
 
 @pytest.mark.parametrize("params", [{}, CREDITED])
@@ -94,18 +94,18 @@ def test_new_events_move_no_page(api: Api, stage: Stage, params: dict[str, Any])
     def add(minute: int) -> int:
         return stage.event(contact_id, event_time=NOON + timedelta(minutes=minute))
 
-    stored = [add(minute) for minute in range(6)]
+    stored_ids = [add(minute) for minute in range(6)]
     first = api.list(**params, per_page=2).json()
     newest = add(9)
     second = api.list(**params, per_page=2, cursor=first["next_cursor"]).json()
-    assert [row["id"] for row in second["data"]] == [stored[3], stored[2]]
-    back = api.list(**params, per_page=2, cursor=second["prev_cursor"]).json()
-    assert [row["id"] for row in back["data"]] == [stored[5], stored[4]]
-    top = api.list(**params, per_page=2, cursor=back["prev_cursor"]).json()
+    assert [row["id"] for row in second["data"]] == [stored_ids[3], stored_ids[2]]
+    previous_page = api.list(**params, per_page=2, cursor=second["prev_cursor"]).json()
+    assert [row["id"] for row in previous_page["data"]] == [stored_ids[5], stored_ids[4]]
+    top = api.list(**params, per_page=2, cursor=previous_page["prev_cursor"]).json()
     assert [row["id"] for row in top["data"]] == [newest]
     assert top["prev_cursor"] is None
     second_page = api.list(**params, per_page=2, cursor=top["next_cursor"]).json()
-    assert [row["id"] for row in second_page["data"]] == [stored[5], stored[4]]
+    assert [row["id"] for row in second_page["data"]] == [stored_ids[5], stored_ids[4]]
 
 
 def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage) -> None:
@@ -116,8 +116,8 @@ def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage) -> None:
         api.send("DELETE", f"/events/{event_id}")
     empty_page = api.list(per_page=2, cursor=first["next_cursor"]).json()
     assert (empty_page["data"], empty_page["next_cursor"]) == ([], None)
-    back = api.list(per_page=2, cursor=empty_page["prev_cursor"]).json()
-    assert back["data"] == first["data"]
+    previous_page = api.list(per_page=2, cursor=empty_page["prev_cursor"]).json()
+    assert previous_page["data"] == first["data"]
 
 
 def test_page_urls_keep_every_parameter(api: Api, stage: Stage) -> None:

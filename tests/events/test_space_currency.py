@@ -79,15 +79,15 @@ def test_it_works(api: Api, space: Stage) -> None:
     for event_id, expected in money_by_event.items():
         event = api.get(f"/events/{event_id}").json()
         assert tuple(event[name] for name in MONEY) == expected
-    credited = {"sources": "email", "attribution_model": "linear", "attribution_window": 30}
-    rows = decimal_rows(api, **credited, fields=MONEY)
+    credit_query = {"sources": "email", "attribution_model": "linear", "attribution_window": 30}
+    rows = decimal_rows(api, **credit_query, fields=MONEY)
     assert [str(row["amount"]) for row in rows] == ["33.33", "33.33", "33.34"]
     assert [str(row["amount_in_space_currency"]) for row in rows] == ["26.66", "26.67", "26.67"]
 
 
 def test_rows_have_them_only_where_asked_for(api: Api, exports: Exports, space: Stage) -> None:
     sale(space, "5", "USD")
-    credited = {"sources": ["email"], "attribution_model": "linear", "attribution_window": 30}
+    credit_query = {"sources": ["email"], "attribution_model": "linear", "attribution_window": 30}
     for query in ({}, {"fields": ["amount"]}, {"fields": ["order_id"]}):
         for row in (*api.rows(**query), *exports.whole(date="2026-05-13", **query)):
             assert not row.keys() & {"currency", "amount_in_space_currency"}
@@ -95,7 +95,7 @@ def test_rows_have_them_only_where_asked_for(api: Api, exports: Exports, space: 
         (row,) = api.rows(fields=[name])
         assert row.keys() == {"id", "event_time_utc", name}
         assert exports.whole(date="2026-05-13", fields=[name]) == [row]
-        assert api.rows(**credited, fields=[name]) == []
+        assert api.rows(**credit_query, fields=[name]) == []
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ class World:
     def worth(self, event: Event, currency: str) -> Decimal | None:
         if event.amount is None or currency == "EUR":
             return event.amount
-        for back in range(8):
-            rate = self.rates.get((event.event_time.date() - timedelta(days=back), currency))
+        for days_ago in range(8):
+            rate = self.rates.get((event.event_time.date() - timedelta(days=days_ago), currency))
             if rate is not None:
                 return Decimal(round(Fraction(event.amount) / rate * 100)) / 100
         return None

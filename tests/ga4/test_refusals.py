@@ -21,8 +21,8 @@ BODY: dict[str, Any] = {"client_id": VISITOR, "events": [event("sign_up")]}
 
 def test_it_works(desk: Ga4Desk) -> None:
     """An invalid event is refused with its field, while a valid event in the same request is stored."""
-    refused = event("purchase", transaction_id="T1", value="much")
-    answer = desk.request({**BODY, "events": [refused, event("sign_up")]})
+    refused_event = event("purchase", transaction_id="T1", value="much")
+    answer = desk.request({**BODY, "events": [refused_event, event("sign_up")]})
     assert answer.status_code == 200
     rule = "The params.value must be a number."
     assert answer.json() == {
@@ -31,22 +31,25 @@ def test_it_works(desk: Ga4Desk) -> None:
     }
     assert desk.rows("event_name") == [("sign_up",)]
     assert desk.ignored() == [("value", "invalid", 1)]
-    alone = desk.request({**BODY, "events": [refused]})
-    assert (alone.status_code, alone.json()["errors"]) == (422, {"events.0.params.value": [rule]})
+    single_answer = desk.request({**BODY, "events": [refused_event]})
+    assert (single_answer.status_code, single_answer.json()["errors"]) == (
+        422,
+        {"events.0.params.value": [rule]},
+    )
 
 
 class TestSecrets:
     @pytest.mark.parametrize("secret", ["trk_sk_unknown", "trk_pk_unknown1", "", "ä"])
     def test_a_wrong_secret(self, desk: Ga4Desk, secret: str) -> None:
-        refused = desk.request(BODY, secret)
-        assert (refused.status_code, "api_secret" in refused.json()["message"]) == (401, True)
+        refusal = desk.request(BODY, secret)
+        assert (refusal.status_code, "api_secret" in refusal.json()["message"]) == (401, True)
 
     def test_an_api_key_without_the_scope(self, desk: Ga4Desk, make_key: Callable[..., str]) -> None:
         assert desk.request(BODY, make_key(desk.stage.space_id, ["events:read"])).status_code == 403
 
     def test_an_api_key_in_a_page(self, desk: Ga4Desk) -> None:
-        refused = desk.request(BODY, headers={"Origin": ORIGIN})
-        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (403, ORIGIN)
+        refusal = desk.request(BODY, headers={"Origin": ORIGIN})
+        assert (refusal.status_code, refusal.headers["access-control-allow-origin"]) == (403, ORIGIN)
 
     @pytest.mark.parametrize("origin", [None, "https://other.example"])
     def test_a_site_key_elsewhere(self, desk: Ga4Desk, origin: str | None) -> None:
@@ -84,16 +87,16 @@ class TestSecrets:
     ],
 )  # fmt: skip
 def test_a_malformed_request(desk: Ga4Desk, members: dict[str, Any], field: str) -> None:
-    refused = desk.request({**BODY, **members})
-    assert refused.status_code == 422, refused.text
-    assert list(refused.json()["errors"]) == [field]
+    refusal = desk.request({**BODY, **members})
+    assert refusal.status_code == 422, refusal.text
+    assert list(refusal.json()["errors"]) == [field]
     assert desk.rows("id") == []
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff"])
 def test_a_malformed_body(desk: Ga4Desk, body: bytes) -> None:
-    refused = desk.request(body)
-    assert (refused.status_code, list(refused.json()["errors"])) == (422, ["body"])
+    refusal = desk.request(body)
+    assert (refusal.status_code, list(refusal.json()["errors"])) == (422, ["body"])
 
 
 def test_a_large_body(desk: Ga4Desk) -> None:
@@ -102,8 +105,8 @@ def test_a_large_body(desk: Ga4Desk) -> None:
 
 
 def test_a_negative_amount_of_a_page(desk: Ga4Desk) -> None:
-    refused = desk.view(event("purchase", value=-5))
-    assert list(refused.json()["errors"]) == ["events.0.params.value"]
+    refusal = desk.view(event("purchase", value=-5))
+    assert list(refusal.json()["errors"]) == ["events.0.params.value"]
 
 
 PARAMS = ("transaction_id", "value", "currency", "items", "page_location", "event_id", "source")

@@ -11,13 +11,13 @@ EVENT = b'{"event_name":"purchase","email":"ada@example.com"}'
 
 
 def read_all(client: socket.socket) -> bytes:
-    received = b""
+    data = b""
     try:
         while piece := client.recv(65536):
-            received += piece
+            data += piece
     except ConnectionResetError:
         pass
-    return received
+    return data
 
 
 def statuses(answers: bytes) -> list[int]:

@@ -62,9 +62,9 @@ def test_one_that_declares_nothing_takes_what_arrives() -> None:
 
 def test_one_declared_too_large_is_refused_before_it_is_read() -> None:
     budget = BodyBudget()
-    with budget.request(declaring(2 * MEGABYTE)), pytest.raises(Problem) as refused:
+    with budget.request(declaring(2 * MEGABYTE)), pytest.raises(Problem) as error_info:
         admit_body(MEGABYTE)
-    assert (refused.value.status, budget.held) == (413, 0)
+    assert (error_info.value.status, budget.held) == (413, 0)
 
 
 def test_requests_at_a_time_have_shares_of_their_own() -> None:

@@ -122,7 +122,7 @@ def test_a_report_that_takes_long_is_answered(client: httpx.Client, monkeypatch:
 def test_what_a_client_was_refused_does_not_go_on(
     client: httpx.Client, connection: psycopg.Connection, database_url: str
 ) -> None:
-    waiting = (
+    count_query = (
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
         " AND query LIKE '%FROM companies%' AND pid <> pg_backend_pid()"
     )
@@ -139,7 +139,7 @@ def test_what_a_client_was_refused_does_not_go_on(
         for sender in senders:
             sender.join()
         assert answers == [503] * 8
-        wait_until(lambda: connection.execute(waiting).fetchone() == (0,), 20)
+        wait_until(lambda: connection.execute(count_query).fetchone() == (0,), 20)
 
 
 def test_journeys_end_in_time_and_leave_connections_to_others(
@@ -169,16 +169,16 @@ def test_journeys_end_in_time_and_leave_connections_to_others(
 def test_heavy_work_has_a_few_places(database_url: str) -> None:
     async def fill_places(database: Database) -> None:
         release = asyncio.Event()
-        holding = asyncio.Semaphore(0)
+        holders = asyncio.Semaphore(0)
 
         async def hold() -> None:
             async with database.transaction(20.0):
-                holding.release()
+                holders.release()
                 await release.wait()
 
         tasks = [asyncio.create_task(hold()) for _ in range(pool.HEAVY_PLACES)]
         for _ in tasks:
-            await holding.acquire()
+            await holders.acquire()
         with pytest.raises(PoolTimeout):
             async with database.transaction(20.0):
                 pass

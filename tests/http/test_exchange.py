@@ -87,8 +87,8 @@ def test_no_refusal_may_be_taken_for_another_type() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, exchange.WRITTEN_APART, exchange.WRITTEN_APART + 1])
 def test_a_body_arrives_whole_whatever_its_length(size: int) -> None:
-    sized = [(b"content-length", b"%d" % size)]
-    answer = received(sending(head(sized), body(b"x" * size)))
+    size_header = [(b"content-length", b"%d" % size)]
+    answer = received(sending(head(size_header), body(b"x" * size)))
     assert answer.partition(b"\r\n\r\n")[2] == b"x" * size
 
 
@@ -158,13 +158,13 @@ def test_a_body_of_another_length_ends_the_connection(part: bytes) -> None:
     "messages", [(body(b"queued"),), (head(SIZED), head(SIZED)), (head(SIZED), body(b"queued"), body(b""))]
 )
 def test_parts_out_of_order_are_an_error(messages: tuple[dict[str, Any], ...]) -> None:
-    failed: list[str] = []
+    failures: list[str] = []
 
     async def answer(send: Send) -> None:
         try:
             await sending(*messages)(send)
         except RuntimeError as error:
-            failed.append(str(error))
+            failures.append(str(error))
 
     received(answer)
-    assert len(failed) == 1
+    assert len(failures) == 1

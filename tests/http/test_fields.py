@@ -35,9 +35,9 @@ PERSON = object_of(
 
 
 def list_errors(kind: FieldType[Any], body: object) -> dict[str, list[str]]:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         parse_body(kind, body)
-    return refused.value.errors
+    return error_info.value.errors
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_pairs_name_the_key_at_fault() -> None:
     def read(key: str, text: str) -> None:
         values[key] = integer(3).then(abs).read(int(text))
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         read_pairs({"a": " -5 ", "b": "5000"}, read)
-    assert refused.value.errors == {"b": ["b: must be an integer of at most 3 digits."]}
+    assert error_info.value.errors == {"b": ["b: must be an integer of at most 3 digits."]}
     assert values == {"a": 5}
 
 

@@ -32,5 +32,5 @@ def test_it_counts_like_get(client: httpx.Client) -> None:
 
 
 def test_where_there_is_no_get_there_is_none(client: httpx.Client) -> None:
-    refused = client.head("/events/track")
-    assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "POST", b"")
+    refusal = client.head("/events/track")
+    assert (refusal.status_code, refusal.headers["allow"], refusal.content) == (405, "POST", b"")

@@ -53,8 +53,8 @@ def test_it_works(server: Running, path: str, status: str) -> None:
 def test_they_only_answer_get_and_head(server: Running, path: str) -> None:
     head = httpx.head(server.base_url + path)
     assert (head.status_code, head.content) == (200, b"")
-    refused = httpx.post(server.base_url + path)
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+    refusal = httpx.post(server.base_url + path)
+    assert (refusal.status_code, refusal.headers["allow"]) == (405, "GET, HEAD")
 
 
 def test_counters_move(server: Running, client: httpx.Client) -> None:
@@ -144,18 +144,18 @@ def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, 
 
 
 def test_many_who_ask_at_a_time_share_one_trial(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+    opened_urls: list[str] = []
     connect = probe.connect
 
     async def counting(url: str) -> psycopg.AsyncConnection:
-        opened.append(url)
+        opened_urls.append(url)
         return await connect(url)
 
     monkeypatch.setattr(probe, "connect", counting)
     with ThreadPoolExecutor(40) as pool:
         answers = list(pool.map(lambda _: is_ready(server.base_url), range(160)))
     assert all(answers)
-    assert len(opened) <= 40  # one per second, however slow this machine is
+    assert len(opened_urls) <= 40  # one per second, however slow this machine is
 
 
 def test_it_is_not_ready_while_no_event_could_be_stored(

@@ -76,9 +76,9 @@ def test_a_client_that_has_said_all_gets_its_answers(app: Application) -> None:
         client.shutdown(socket.SHUT_WR)
         assert app.waiting.acquire(timeout=30)
         app.gate.set()
-        received = read_all(client)
-        assert statuses(received) == [200, 200, 200]
-        assert received.count(b"connection: close") == 1
+        data = read_all(client)
+        assert statuses(data) == [200, 200, 200]
+        assert data.count(b"connection: close") == 1
 
 
 def test_one_that_says_so_in_the_middle_of_a_request_does_not(app: Application) -> None:
@@ -132,9 +132,9 @@ def test_too_many_connections_are_refused_with_an_answer(app: Application) -> No
             client.sendall(GET + b"\r\n")
             assert client.recv(65536).startswith(b"HTTP/1.1 200")
         with closing(listener.connect()) as client:
-            received = read_all(client)
-            refused(received, 503)
-            assert answer(received)[1]["retry-after"]
+            data = read_all(client)
+            refused(data, 503)
+            assert answer(data)[1]["retry-after"]
         clients[0].sendall(GET + CLOSE)
         assert statuses(read_all(clients[0])) == [200]
         wait_until(lambda: len(listener.connections()) == 1)

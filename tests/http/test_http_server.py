@@ -185,9 +185,9 @@ def test_a_large_body_is_413_however_it_is_sent(listening: Listening, key: bytes
         with closing(listening.connect()) as client:
             sender = threading.Thread(target=send_what_is_taken, args=(client, method, head, body))
             sender.start()
-            received = read_all(client)
+            data = read_all(client)
             sender.join(10)
-        assert answer(received)[0] == 413
+        assert answer(data)[0] == 413
 
 
 def send_what_is_taken(client: socket.socket, method: bytes, head: bytes, body: bytes) -> None:
@@ -259,8 +259,8 @@ def test_one_that_does_not_take_its_refusal_is_closed(listening: Listening) -> N
 def test_pipelined_requests_are_answered_in_order(listening: Listening, key: bytes) -> None:
     event = post(key, sized(EVENT), body=EVENT)
     unknown = b"GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n"
-    received = listening.send(event + GET + b"\r\n" + unknown + GET + CLOSE)
-    assert statuses(received) == [202, 200, 404, 200]
+    data = listening.send(event + GET + b"\r\n" + unknown + GET + CLOSE)
+    assert statuses(data) == [202, 200, 404, 200]
 
 
 def test_a_malformed_one_behind_them_ends_the_line(listening: Listening, key: bytes) -> None:
@@ -273,8 +273,8 @@ def test_http_1_0(listening: Listening) -> None:
 
 
 def test_the_host_may_stand_in_the_target(listening: Listening) -> None:
-    received = listening.send(b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: h\r\n" + CLOSE)
-    assert answer(received)[0] == 200
+    data = listening.send(b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: h\r\n" + CLOSE)
+    assert answer(data)[0] == 200
 
 
 def test_the_whole_server_has_no_options(listening: Listening) -> None:

@@ -62,8 +62,8 @@ class Side:
 
     def own(self, operation: Target, row: Row) -> dict[str, Any]:
         """Return one of this Space's things for each position that requires one."""
-        needed = row.names.keys() & operation.required
-        return {reference: self.things[row.names[reference][0]][0] for reference in needed}
+        references = row.names.keys() & operation.required
+        return {reference: self.things[row.names[reference][0]][0] for reference in references}
 
     def send(
         self, operation: Target, row: Row, values: dict[str, Any], **more: dict[str, Any]
@@ -72,10 +72,10 @@ class Side:
         path, params = operation.path, {**more.get("params", row.views[0])}
         body = None if row.body is None else {**more.get("body", {}), **row.body}
         for reference, value in values.items():
-            where, _, name = reference.partition(".")
-            if where == "path":
+            location, _, name = reference.partition(".")
+            if location == "path":
                 path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
-            elif where == "query":
+            elif location == "query":
                 params[name] = value
             else:
                 assert body is not None
@@ -149,7 +149,9 @@ def test_every_operation_has_its_row(targets: dict[str, Target]) -> None:
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_every_place_that_names_something_is_tried(targets: dict[str, Target], name: str) -> None:
-    harmless = {f"{where}.{field_name}" for where, names in NAMES_NOTHING.items() for field_name in names}
+    harmless = {
+        f"{location}.{field_name}" for location, names in NAMES_NOTHING.items() for field_name in names
+    }
     if name == "create_event":  # matched when it is processed, which is tested below
         harmless |= {f"body.{field_name}" for field_name in TrackPayload.__struct_fields__}
     assert targets[name].places - harmless == set(MATRIX[name].names)
@@ -206,11 +208,11 @@ def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
 def test_reading_is_the_same_with_and_without_the_other_space(
     make_side: Callable[..., Side], targets: dict[str, Target]
 ) -> None:
-    mine = make_side()
+    side = make_side()
 
     def read() -> dict[tuple[str, int], bytes]:
         answers = {
-            (name, number): mine.send(operation, row, mine.own(operation, row), params=view)
+            (name, number): side.send(operation, row, side.own(operation, row), params=view)
             for name, operation in targets.items()
             if operation.method == "GET"
             for row in [MATRIX[name]]
@@ -219,10 +221,10 @@ def test_reading_is_the_same_with_and_without_the_other_space(
         assert {answer.status_code for answer in answers.values()} == {200}
         return {request: without_snapshot(answer.content) for request, answer in answers.items()}
 
-    alone = read()
-    assert [request for request, content in alone.items() if b'"data":[]' in content] == []
-    make_side(twin_of=mine)
-    assert read() == alone
+    answers = read()
+    assert [request for request, content in answers.items() if b'"data":[]' in content] == []
+    make_side(twin_of=side)
+    assert read() == answers
 
 
 CHANGES_NOTHING = {"check_spend_connection"}
@@ -256,17 +258,17 @@ def test_a_request_reaches_only_its_own_space(
         "profile_id": other.things["contact"][0],
         "company_id": other.things["company"][0],
     }
-    theirs, ours = other.stored(), mine.stored()
+    other_rows, own_rows = other.stored(), mine.stored()
     params = {**row.views[0], **naming}
     response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
     assert response.status_code == operation.status
-    assert other.stored() == theirs
-    stored = mine.stored()
-    assert (stored == ours) == (operation.method == "GET" or name in CHANGES_NOTHING)
-    new_entries = set(stored["audit_entries"]) - set(ours["audit_entries"])
-    recorded = [json.loads(row)["action"] for row in new_entries]
+    assert other.stored() == other_rows
+    current_rows = mine.stored()
+    assert (current_rows == own_rows) == (operation.method == "GET" or name in CHANGES_NOTHING)
+    new_entries = set(current_rows["audit_entries"]) - set(own_rows["audit_entries"])
+    actions = [json.loads(row)["action"] for row in new_entries]
     expects_none = operation.method == "GET" or name in NOT_RECORDED | ALREADY_SO
-    assert recorded == ([] if expects_none else [name])
+    assert actions == ([] if expects_none else [name])
 
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])
@@ -277,7 +279,7 @@ def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: st
     mine.stage.connection.execute(
         "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, mine.stage.space_id)
     )
-    theirs, tag = other.stored(), f"{other.stage.space_id}"
+    other_rows, tag = other.stored(), f"{other.stage.space_id}"
     pipeline = Pipeline(mine.stage.connection, mine.stage.space_id)
     people, companies = (pipeline.values(table, "id") for table in ("contacts", "companies"))
     pipeline.run(
@@ -288,7 +290,7 @@ def test_processing_reaches_only_its_own_space(mine: Side, other: Side, mode: st
               company_external_id=CLAIMS["external_id"], company_name="Eve"),
         touch(email=other.things["email"][0], trk_token=f"tok-{tag}", source="direct"),
     )  # fmt: skip
-    assert other.stored() == theirs
+    assert other.stored() == other_rows
     contact_id, _, sharing_id = mine.things["contact"]
     assert (sharing_id, contact_id) in pipeline.rows("contacts", "id", "merged_into")
     ids_by_table = {table: pipeline.values(table, "id") for table in ("contacts", "companies")}

@@ -43,15 +43,15 @@ raise RuntimeError(f"{email} {key}")
 
 def test_it_works() -> None:
     """Canaries are logged in every possible way. None appears, and every line is one JSON object."""
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM, *CANARIES], capture_output=True, text=True, check=False
     )
-    lines = [json.loads(line) for line in ran.stderr.splitlines()]
+    lines = [json.loads(line) for line in process.stderr.splitlines()]
     assert [line["level"] for line in lines] == [
         "info", "info", "warning", "info", "error", "warning", "warning", "error", "critical",
     ]  # fmt: skip
-    assert not [canary for canary in CANARIES if canary in ran.stderr]
-    assert "\x1b" not in ran.stderr
+    assert not [canary for canary in CANARIES if canary in process.stderr]
+    assert "\x1b" not in process.stderr
     assert lines[0]["event"] == "said"
     assert "forged" in lines[7]["forged"]
     assert "UniqueViolation" in lines[7]["exception"]

@@ -81,9 +81,9 @@ def test_it_is_sound(document: dict[str, Any]) -> None:
 
 
 def test_every_route_is_in_it_and_nothing_else(document: dict[str, Any]) -> None:
-    served = {(operation.method, API + operation.path) for operation in OPERATIONS}
-    assert {(method, path) for method, path, _ in operations(document)} == served
-    assert len(served) == len(OPERATIONS)
+    routes = {(operation.method, API + operation.path) for operation in OPERATIONS}
+    assert {(method, path) for method, path, _ in operations(document)} == routes
+    assert len(routes) == len(OPERATIONS)
 
 
 def test_every_status_is_in_it(document: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     for kind, name in references:
         assert name in document["components"][kind]
     components = {(kind, name) for kind in ("responses", "schemas")
-            for name in document["components"][kind]}  # fmt: skip
+                  for name in document["components"][kind]}  # fmt: skip
     assert components == references
 
 

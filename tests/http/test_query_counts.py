@@ -61,12 +61,12 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
-    aside = {queries[name].as_string() for queries in ASIDE for name in queries.names()}
+    ignored_texts = {queries[name].as_string() for queries in ASIDE for name in queries.names()}
 
     async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         text = query.decode() if isinstance(query, bytes) else query
         text = text if isinstance(text, str) else text.as_string(self)
-        if text not in aside:
+        if text not in ignored_texts:
             statements.append(text)
         return await execute(self, query, *arguments, **options)
 

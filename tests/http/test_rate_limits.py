@@ -117,13 +117,13 @@ def test_every_bucket_has_its_documented_limit() -> None:
 def test_taking_is_cut_to_what_is_left(database_url: str, space_id: int) -> None:
     async def scenario() -> list[int]:
         async with await connect(database_url) as connection:
-            granted: list[int] = []
+            grants: list[int] = []
             for cost in (4, 4, 4):
                 quotas = await take(connection, "track", [QuotaRequest(space_id, cost, 10)])
-                granted.append(quotas[space_id].granted)
+                grants.append(quotas[space_id].granted)
             await give_back(connection, "track", space_id, 1)
             quotas = await take(connection, "track", [QuotaRequest(space_id, 5, 10)])
-            return [*granted, quotas[space_id].granted]
+            return [*grants, quotas[space_id].granted]
 
     results = asyncio.run(scenario())
     assert results in ([4, 4, 2, 1], [4, 4, 4, 5], [4, 4, 2, 5])  # the last two in a new minute

@@ -120,8 +120,8 @@ def test_every_error_has_a_real_example(
 ) -> None:  # fmt: skip
     for answer in document["components"]["responses"].values():
         content = answer["content"]["application/json"]
-        resolved = {**content["schema"], "components": document["components"]}
-        jsonschema_rs.validate(resolved, content["example"])
+        schema = {**content["schema"], "components": document["components"]}
+        jsonschema_rs.validate(schema, content["example"])
         assert escape(content["example"]["message"]) in page.text
     key = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write', 'events:read'])}"}
     narrow_headers = {"Authorization": f"Bearer {make_key(space_id, scopes=['events:write'])}"}
@@ -153,14 +153,14 @@ def test_every_operation_has_a_real_example(document: dict[str, Any]) -> None:
         assert content["example"] == example.response is not None
         for media, example_value in ((body, example.body), (content, example.response)):
             if media:
-                resolved = {**media["schema"], "components": document["components"]}
-                jsonschema_rs.validate(resolved, example_value)
+                schema = {**media["schema"], "components": document["components"]}
+                jsonschema_rs.validate(schema, example_value)
         assert ("409" in operation["responses"]) is (example.conflict is not None)
         if example.conflict is not None:
             content = operation["responses"]["409"]["content"]["application/json"]
             assert content["example"] == example.conflict
-            resolved = {**content["schema"], "components": document["components"]}
-            jsonschema_rs.validate(resolved, example.conflict)
+            schema = {**content["schema"], "components": document["components"]}
+            jsonschema_rs.validate(schema, example.conflict)
 
 
 def test_conflicts_are_answered_as_in_their_examples(
@@ -210,9 +210,9 @@ OF_TODAY = {"period", "first_event", "last_event", "snapshot"}
 
 def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
     """Send the commands of the introduction as written, in a Space without events."""
-    where = ("--data-dir", str(data_dir))
-    space = json.loads(run_command("space", "create", "--name", "New", *where, "--json").stdout)
-    result = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *where, "--json")
+    data_options = ("--data-dir", str(data_dir))
+    space = json.loads(run_command("space", "create", "--name", "New", *data_options, "--json").stdout)
+    result = run_command("key", "create", "--space", str(space["id"]), "--name", "x", *data_options, "--json")
     key = json.loads(result.stdout)["key"]
     commands = [unescape(text) for text in COMMAND.findall(client.get("/docs").text)]
     for command, call in zip(commands, FIRST_CALLS, strict=True):
@@ -221,7 +221,7 @@ def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
         assert answer.keys() == call.answer.keys()
         for name in answer.keys() - OF_TODAY:
             assert answer[name] == call.answer[name], name
-        assert run_command("queue", "wait", *where).returncode == 0
+        assert run_command("queue", "wait", *data_options).returncode == 0
 
 
 def as_request(command: str) -> httpx.Request:
@@ -240,9 +240,9 @@ def as_request(command: str) -> httpx.Request:
 
 
 def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> None:
-    loaded = {address for address in LOADED.findall(page.text) if address != "data:,"}
-    assert {"/docs/reference.css", "/docs/reference.js", "/docs/spend#put_spend"} <= loaded
-    for address in loaded:
+    addresses = {address for address in LOADED.findall(page.text) if address != "data:,"}
+    assert {"/docs/reference.css", "/docs/reference.js", "/docs/spend#put_spend"} <= addresses
+    for address in addresses:
         assert address.startswith("/"), address
         response = httpx.get(server.base_url + address, follow_redirects=True)
         assert response.status_code == 200
@@ -263,8 +263,8 @@ def test_the_policy_is_strict(page: httpx.Response) -> None:
 
 
 def test_the_brand_is_text(database_url: str) -> None:
-    branded = run_application(Settings(brand="<script>alert(1)</script>&amp;"), database_url)
-    text = httpx.get(f"{branded.base_url}/docs").text
-    branded.stop()
+    branded_server = run_application(Settings(brand="<script>alert(1)</script>&amp;"), database_url)
+    text = httpx.get(f"{branded_server.base_url}/docs").text
+    branded_server.stop()
     assert "<script>alert" not in text
     assert "&amp;amp; API reference" in text

@@ -50,15 +50,15 @@ def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """Return the first and last instant that show `local`. In a gap, use the offset before it."""
     offsets = offsets_near(local, zone)
     candidates = [local.replace(tzinfo=UTC) - offset for offset in offsets]
-    showing = [instant for instant in candidates if shown(instant, zone) == local]
-    if showing:
-        return min(showing), max(showing)
-    (skipped,) = [
+    instants = [instant for instant in candidates if shown(instant, zone) == local]
+    if instants:
+        return min(instants), max(instants)
+    (gap_instant,) = [
         local.replace(tzinfo=UTC) - before
         for before, after in pairwise(offsets)
         if before < after and shown(local.replace(tzinfo=UTC) - before, zone) - local == after - before
     ]
-    return skipped, skipped
+    return gap_instant, gap_instant
 
 
 def transitions(zone: ZoneInfo, year: int) -> list[datetime]:

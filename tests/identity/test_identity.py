@@ -34,9 +34,9 @@ def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_s
     survivor = stage.contact_of(old)
     assert {stage.contact_of(receipt) for receipt in (young, merging_event)} == {survivor}
     assert stage.rows("merges", "survivor_id", "cause", "receipt_id") == [(survivor, "email", merging_event)]
-    merged = [row for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
-    assert [row[1] for row in merged] == [survivor]
-    assert survivor < merged[0][0]
+    merged_rows = [row for row in stage.rows("contacts", "id", "merged_into") if row[1] is not None]
+    assert [row[1] for row in merged_rows] == [survivor]
+    assert survivor < merged_rows[0][0]
 
 
 def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_none(stage: Stage) -> None:
@@ -45,9 +45,9 @@ def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_
     for contact in ids:
         api.identifier(contact, "email", "a@b.org")
     api.identifier(ids[1], "tracking_id", "u2")
-    plain, tracked = stage.run(event(email="a@b.org"), event(email="a@b.org", tracking_id="u2"))
-    assert stage.contact_of(plain) == ids[0]
-    assert stage.contact_of(tracked) == ids[1]
+    plain_event, tracked_event = stage.run(event(email="a@b.org"), event(email="a@b.org", tracking_id="u2"))
+    assert stage.contact_of(plain_event) == ids[0]
+    assert stage.contact_of(tracked_event) == ids[1]
     assert stage.rows("merges", "id") == []
 
 
@@ -80,10 +80,10 @@ def test_first_identification_on_an_anonymous_token_stays_there(stage: Stage) ->
 
 
 def test_a_known_tokens_contact_takes_an_identifier_of_another_kind(stage: Stage) -> None:
-    mailed, tracked = stage.run(
+    mailed_event, tracked_event = stage.run(
         event(trk_token="t1", email="a@b.org"), event(trk_token="t1", tracking_id="u1")
     )
-    assert stage.contact_of(mailed) == stage.contact_of(tracked)
+    assert stage.contact_of(mailed_event) == stage.contact_of(tracked_event)
 
 
 def test_a_known_tokens_contact_refuses_a_second_tracking_id(stage: Stage) -> None:

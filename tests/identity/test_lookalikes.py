@@ -47,11 +47,11 @@ def test_it_works() -> None:
     """None of 1,000 random orders of two identical browsers' items merges them."""
     for seed in range(ORDERS):
         items = [
-            shown(who, number, seed + number, sender=Sender.BROWSER, email=email)
-            for who in ("anna", "ben")
-            for number, email in enumerate((None, None, f"{who}@b.org", None, f"{who}@b.org"))
+            shown(name, number, seed + number, sender=Sender.BROWSER, email=email)
+            for name in ("anna", "ben")
+            for number, email in enumerate((None, None, f"{name}@b.org", None, f"{name}@b.org"))
         ]
-        items += [shown(who, 9, 9, email=f"{who}@b.org") for who in ("anna", "ben")]
+        items += [shown(name, 9, 9, email=f"{name}@b.org") for name in ("anna", "ben")]
         random.Random(seed).shuffle(items)
         directory = Directory(0, 0)
         pairs = [(item.trk_token, identify(directory, item, Joins())[0]) for item in items]
@@ -128,8 +128,8 @@ def test_who_comes_second_takes_nothing_over(
 ) -> None:
     """Anna is already known when Ben's identical phone appears."""
     queue = Stage(connection, stage.space_id)
-    for who in ("anna", "ben"):
-        queue.run(*items_of(who, 1))
+    for name in ("anna", "ben"):
+        queue.run(*items_of(name, 1))
     rows = api.rows(
         sources="facebook_ads", attribution_model="linear", attribution_window=30,
         start_date="2025-01-01 00:00:00", fields=["order_id", "source", "amount"],

@@ -34,9 +34,9 @@ def test_it_works(stage: Stage, limit: int) -> None:
         event(email="ada@acme.com", phone="+49 170 1234567"),
         event(email="bob@acme.com", phone="+49 171 1234567"),
     )
-    bought = stage.put(*(order(text) for text in SPELLINGS))
+    receipts = stage.put(*(order(text) for text in SPELLINGS))
     stage.process(limit)
-    assert {stage.contact_of(receipt) for receipt in bought} == {stage.contact_of(known_receipt)}
+    assert {stage.contact_of(receipt) for receipt in receipts} == {stage.contact_of(known_receipt)}
     assert len(stage.values("contacts", "id")) == 2
 
 
@@ -49,7 +49,7 @@ def test_a_number_nobody_has_is_a_contact_of_its_own(stage: Stage, limit: int) -
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_a_number_gives_way_and_merges_nobody(stage: Stage, limit: int) -> None:
-    ada, bob, by_email, by_token, alone = stage.put(
+    ada, bob, by_email, by_token, alone_receipt = stage.put(
         event(email="ada@acme.com", phone="0170 1234567"),
         event(email="bob@acme.com", phone="0170 1234567", trk_token="t1"),
         order("0170 1234567", email="bob@acme.com"),
@@ -59,7 +59,7 @@ def test_a_number_gives_way_and_merges_nobody(stage: Stage, limit: int) -> None:
     stage.process(limit)
     owner = stage.contact_of
     assert owner(ada) != owner(bob) == owner(by_email) == owner(by_token)
-    assert owner(alone) == owner(ada)
+    assert owner(alone_receipt) == owner(ada)
     assert stage.values("merges", "id") == []
 
 
@@ -83,8 +83,8 @@ def test_what_a_page_says_takes_no_order_from_a_customer(stage: Stage) -> None:
         event(email="ada@acme.com", phone="0170 1234567"),
         by("browser", event(trk_token="t9", phone="+491701234567")),
     )
-    (bought,) = stage.run(order("0170 1234567"))
-    assert stage.contact_of(bought) == stage.contact_of(ada)
+    (receipt,) = stage.run(order("0170 1234567"))
+    assert stage.contact_of(receipt) == stage.contact_of(ada)
 
 
 def test_junk_beside_a_number(stage: Stage) -> None:
@@ -96,7 +96,7 @@ def test_junk_beside_a_number(stage: Stage) -> None:
 
 def test_track_needs_more_than_a_number() -> None:
     body = b'{"event_name":"purchase","phone":"+491701234567"}'
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         accept(body, 1_778_670_000)
-    assert refused.value.errors.keys() == {"email"}
+    assert error_info.value.errors.keys() == {"email"}
     assert RECORD_FORM.accept(body, 1_778_670_000).phone == "+491701234567"

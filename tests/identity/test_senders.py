@@ -64,9 +64,9 @@ def test_assistants(server: Running, connection: psycopg.Connection, stage: Stag
         receipt = assistant.call("track_event", **PURCHASE)
         assert waiting(stage) == [("event", "assistant")]
         Queue(connection, stage.space_id).process()
-        explained = assistant.call("explain_attribution", event_id=int(receipt["receipt_id"]))
-    assert explained["event"]["sender"] == "assistant"
-    assert [touch["sender"] for touch in explained["path"]] == ["assistant"]
+        explanation = assistant.call("explain_attribution", event_id=int(receipt["receipt_id"]))
+    assert explanation["event"]["sender"] == "assistant"
+    assert [touch["sender"] for touch in explanation["path"]] == ["assistant"]
 
 
 def test_what_is_rejected_and_replayed_keeps_it(stage: Stage, api: Api) -> None:

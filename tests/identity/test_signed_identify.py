@@ -89,8 +89,8 @@ def test_it_works(made: tuple[Site, str]) -> None:
     site.report(identify(email="bob@example.com", tracking_id=TRACKING_ID), token="c")
     process_space(site.connection, site.space_id)
     assert _living(site) == 2
-    ours = {**identifiers, "email": "bob@example.com"}
-    assert site.report(signed(secret, **ours), token="c").status_code == 202
+    own_identifiers = {**identifiers, "email": "bob@example.com"}
+    assert site.report(signed(secret, **own_identifiers), token="c").status_code == 202
     assert senders(site) == ["signed_browser"]
     process_space(site.connection, site.space_id)
     assert _living(site) == 1

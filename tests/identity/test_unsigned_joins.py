@@ -169,7 +169,7 @@ class TestDecisions:
     def test_kinds_of_browsers(self, tokens: str, addresses: str) -> None:
         directory, contacts = self.contacts(8)
         joins = Joins()
-        joined = 0
+        join_count = 0
         for number, contact in enumerate(contacts):
             token = {"one": "t", "many": f"t{number}", "none": None}[tokens]
             address = "1.1.1.1" if addresses == "one" else f"1.1.1.{number}"
@@ -178,11 +178,11 @@ class TestDecisions:
                 address_key=address_key(address),
             )  # fmt: skip
             match, kept_item = identify(directory, item, joins)
-            joined += match is contact
+            join_count += match is contact
             assert (match is contact) == (kept_item.email is not None)
         is_one = tokens == "one" or addresses == "one"
-        assert joined == (MAX_JOINED if is_one else len(contacts))
-        assert len(joins.refused) == len(contacts) - joined
+        assert join_count == (MAX_JOINED if is_one else len(contacts))
+        assert len(joins.refused) == len(contacts) - join_count
 
     @pytest.mark.parametrize("gap", [1, HOUR // 4, HOUR // 3 - 1, HOUR // 2, HOUR - 1])
     def test_within_the_hour(self, gap: int) -> None:

@@ -137,14 +137,14 @@ def test_addresses_of_several_contacts(importer: Importer, api: Api, stage: Stag
 
 def test_a_merged_contact_s_address_leads_to_the_survivor(importer: Importer, api: Api, stage: Stage) -> None:
     survivor = stage.contact(email="a@b.org")
-    merged = stage.contact(merged_into=survivor)
+    merged_id = stage.contact(merged_into=survivor)
     stage.identifier(survivor, "email", "a@b.org")
-    stage.identifier(survivor, "email", "old@b.org", origin_id=merged)
+    stage.identifier(survivor, "email", "old@b.org", origin_id=merged_id)
     row = {"email": "old@b.org", "phone": "1"}
     assert importer.run("contacts", importer.write("c.ndjson", row))["stored"] == 1
     details = contact(api, survivor)
     assert (details["emails"], details["phones"]) == (["a@b.org", "old@b.org"], ["1"])
-    assert contact_ids(stage) == [survivor, merged]
+    assert contact_ids(stage) == [survivor, merged_id]
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 1000])

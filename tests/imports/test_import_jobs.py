@@ -128,8 +128,13 @@ def uploads(stage: Stage, database_url: str, tmp_path: Path) -> Uploads:
 def test_it_works(uploads: Uploads) -> None:
     before = attempts()
     job_id = uploads.put(orders_file(5, 3))
-    checked = uploads.job(job_id)
-    assert (checked.status, checked.taken, checked.refused, checked.stored) == ("checked", 4, 1, 0)
+    job_after_check = uploads.job(job_id)
+    assert (
+        job_after_check.status,
+        job_after_check.taken,
+        job_after_check.refused,
+        job_after_check.stored,
+    ) == ("checked", 4, 1, 0)
     assert uploads.orders() == []
     uploads.start(job_id)
     uploads.work()

@@ -30,16 +30,16 @@ INSTANCES = campaign_size("HEADWATER_READ_FILES", 8, 24)
 
 
 def test_it_works(desk: Desk) -> None:
-    queued = desk.begin("events", ORDERS, name="orders.csv")
-    assert queued["status"] == "queued"
-    assert queued["reading"] == {
+    answer = desk.begin("events", ORDERS, name="orders.csv")
+    assert answer["status"] == "queued"
+    assert answer["reading"] == {
         "columns": {name: name for name in ("event_name", "email", "order_id", "amount")},
         "constants": {}, "timezone": "UTC", "decimals": "point", "dates": "iso",
         "separator": "comma", "encoding": "utf-8",
     }  # fmt: skip
-    assert desk.get("events", queued["import_id"])["status"] == "queued"
+    assert desk.get("events", answer["import_id"])["status"] == "queued"
     desk.work()
-    report = desk.get("events", queued["import_id"])
+    report = desk.get("events", answer["import_id"])
     (refusal,) = report.pop("refusals")
     assert (refusal["row"], refusal["line"]) == (2, 3)
     assert "email" in refusal["reason"]
@@ -117,11 +117,11 @@ def test_what_was_asked_for_is_given(desk: Desk) -> None:
     columns = ["Kunde:email", "Wert:amount", "Wann:event_time", "email:"]
     errors = desk.refusal("events", content, **{"columns[]": columns})
     assert set(errors) == {"decimals", "dates", "event_name"}
-    queued = desk.begin(
+    answer = desk.begin(
         "events", content, event_name="purchase", decimals="comma", dates="dmy",
         timezone="Europe/Berlin", encoding="windows-1252", separator="semicolon", columns=columns,
     )  # fmt: skip
-    assert queued["reading"] == {
+    assert answer["reading"] == {
         "columns": {"Kunde": "email", "Wert": "amount", "Wann": "event_time", "email": ""},
         "constants": {"event_name": "purchase"}, "timezone": "Europe/Berlin", "decimals": "comma",
         "dates": "dmy", "separator": "semicolon", "encoding": "windows-1252",
@@ -178,12 +178,12 @@ def test_it_is_of_its_space_and_its_kind(desk: Desk, connection: psycopg.Connect
 
 def test_one_of_the_console_is_readable(desk: Desk) -> None:
     import_id = desk.begin("events", ORDERS)["import_id"]
-    for status, stored in (("uploaded", 0), ("checked", 0), ("failed", 3), ("cancelled", 3)):
+    for status, stored_count in (("uploaded", 0), ("checked", 0), ("failed", 3), ("cancelled", 3)):
         desk.stage.connection.execute(
             "UPDATE import_jobs SET status = %s, taken = 3, user_id = 1 WHERE id = %s", (status, import_id)
         )
         report = desk.get("events", import_id)
-        assert (report["status"], report["stored"]) == (status, stored)
+        assert (report["status"], report["stored"]) == (status, stored_count)
         assert report["message"]
 
 

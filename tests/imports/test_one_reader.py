@@ -104,9 +104,9 @@ def test_it_works(encoding: str, separator: str) -> None:
         line_end = dice.choice(LINE_ENDS)
         content = encode(write(rows, separator, line_end, dice), encoding)
         for reader in (read_at_a_terminal, read_as_an_upload):
-            accepted_rows, refused = reader("events", content)
-            message = (seed, style, form, content[:300], refused)
-            assert refused == [], message
+            accepted_rows, refusals = reader("events", content)
+            message = (seed, style, form, content[:300], refusals)
+            assert refusals == [], message
             items = [as_dict(item) for item in accepted_rows]
             assert [(item["order_id"], Decimal(item["amount"]), item["event_time"] / 1000,
                      item["full_name"].replace("\r", "")) for item in items] == [
@@ -134,8 +134,8 @@ def test_every_other_kind(kind: str) -> None:
         dice = Random(f"{encoding}{separator}{line_end}")
         content = encode(write(KINDS[kind], separator, line_end, dice), encoding)
         for reader in (read_at_a_terminal, read_as_an_upload):
-            accepted_rows, refused = reader(kind, content)
-            assert refused == [], (encoding, separator, line_end)
+            accepted_rows, refusals = reader(kind, content)
+            assert refusals == [], (encoding, separator, line_end)
             assert [str(item).replace("\\r", "") for item in accepted_rows] == [
                 str(item).replace("\\r", "") for item in plain
             ], (encoding, separator, line_end)
@@ -156,9 +156,9 @@ def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
     with pytest.raises(UnreadableError, match=f"the column {field} is ambiguous"):
         read_at_a_terminal("events", text.encode())
     choices = FileChoices(decimals="comma", dates="dmy")
-    accepted_rows, refused = read_at_a_terminal("events", text.encode(), choices)
+    accepted_rows, refusals = read_at_a_terminal("events", text.encode(), choices)
     assert len(accepted_rows) == len(cells)
-    assert refused == []
+    assert refusals == []
 
 
 @pytest.mark.parametrize(
@@ -175,10 +175,10 @@ def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
 def test_a_refusal_names_the_field(field: str, cells: list[str]) -> None:
     """The first row is accepted and the second is refused."""
     text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{cell_text}\n" for cell_text in cells)
-    accepted_rows, refused = read_at_a_terminal("events", text.encode())
+    accepted_rows, refusals = read_at_a_terminal("events", text.encode())
     assert len(accepted_rows) == 1
-    assert [[*errors] for errors in refused] == [[field]]
-    assert field in refused[0][field][0]
+    assert [[*errors] for errors in refusals] == [[field]]
+    assert field in refusals[0][field][0]
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_an_encoding_that_a_file_cannot_have_is_refused() -> None:
 
 def test_a_damaged_row_of_utf_8_is_refused_and_the_others_stay_as_they_are() -> None:
     content = "email;name\na@b.org;Müller Größe\nb@b.org;Zoë\n".encode() + b"c@b.org;M\xfcller\n"
-    accepted_rows, refused = read_at_a_terminal("contacts", content)
+    accepted_rows, refusals = read_at_a_terminal("contacts", content)
     assert ["Müller Größe" in str(accepted_rows[0]), "Zoë" in str(accepted_rows[1])] == [True, True]
-    assert (len(accepted_rows), len(refused)) == (2, 1)
+    assert (len(accepted_rows), len(refusals)) == (2, 1)
 
 
 def test_a_total_below_orders_is_passed_over() -> None:
     text = "order_id;event_name;email;amount\n1;purchase;a@b.org;5,50\nGesamt;;;5,50\n;;;\n"
-    accepted_rows, refused = read_at_a_terminal("events", text.encode())
-    assert (len(accepted_rows), refused) == (1, [])
+    accepted_rows, refusals = read_at_a_terminal("events", text.encode())
+    assert (len(accepted_rows), refusals) == (1, [])
 
 
 def test_at_a_real_terminal(importer: Importer) -> None:

@@ -74,10 +74,10 @@ def pipeline(importer: Importer) -> Pipeline:
 
 def test_it_works(importer: Importer, pipeline: Pipeline) -> None:
     items = [{"Name": "#1001", "Email": "ada@example.com", "Lineitem name": "Hat"}] * 2
-    refunded = SHOPIFY | {"Id": "5", "Name": "#1002", "Financial Status": "partially_refunded",
-                          "Refunded Amount": "3.00", "Landing Site": "", "Referring Site": "",
-                          "Email": "bob@example.com", "Note Attributes": ""}  # fmt: skip
-    report = bring(importer, SHOPIFY, *items, refunded, *items)
+    refunded_order = SHOPIFY | {"Id": "5", "Name": "#1002", "Financial Status": "partially_refunded",
+                                "Refunded Amount": "3.00", "Landing Site": "", "Referring Site": "",
+                                "Email": "bob@example.com", "Note Attributes": ""}  # fmt: skip
+    report = bring(importer, SHOPIFY, *items, refunded_order, *items)
     assert (report["queued"], report["refused"]) == (2, 0)
     assert (report["sources"], report["without_source"]) == ({"email": 1}, 1)
     pipeline.process()
@@ -124,10 +124,12 @@ def test_a_refund_of_a_webhook_counts_once(importer: Importer, pipeline: Pipelin
 def test_events_are_those_of_the_webhook(importer: Importer) -> None:
     bring(importer, SHOPIFY)
     (event,) = importer.payloads()
-    hooked = event_of("shopify", HOOKED)
+    hook_event = event_of("shopify", HOOKED)
     field_names = ("event_name", "event_time", "email", "amount", "currency", "order_id", "order_name",
                    "trk_token", "phone")  # fmt: skip
-    assert {name: event.get(name) for name in field_names} == {name: hooked.get(name) for name in field_names}
+    assert {name: event.get(name) for name in field_names} == {
+        name: hook_event.get(name) for name in field_names
+    }
     assert event["do_not_capi"] is True
 
 
@@ -166,7 +168,7 @@ def test_orders_without_a_visit_have_no_source_and_may_have_no_buyer(importer: I
 
 
 def test_woocommerce_exports_are_recognized(importer: Importer, pipeline: Pipeline) -> None:
-    refunded = WOOCOMMERCE | {
+    refunded_order = WOOCOMMERCE | {
         "order_id": "728", "order_number": "728", "billing_email": "", "customer_email": "",
         "status": "wc-processing",
         "refund_items": "amount:5.00|reason:Broken; late|date:2026-05-20 10:00:00;"
@@ -177,7 +179,7 @@ def test_woocommerce_exports_are_recognized(importer: Importer, pipeline: Pipeli
     }  # fmt: skip
     wholly = WOOCOMMERCE | {"order_id": "729", "order_number": "729", "status": "refunded"}
     held_order = WOOCOMMERCE | {"order_id": "730", "status": "on-hold"}
-    report = bring(importer, WOOCOMMERCE, refunded, wholly, held_order, status=1)
+    report = bring(importer, WOOCOMMERCE, refunded_order, wholly, held_order, status=1)
     assert report["reasons"] == {"The order is not paid.": 1}
     assert (report["sources"], report["without_source"]) == ({"google_ads": 2}, 1)
     pipeline.process()
@@ -237,10 +239,10 @@ def test_a_dry_run_tells_sources_and_stores_nothing(importer: Importer) -> None:
 
 def test_over_the_api_it_is_the_same(desk: Desk, importer: Importer) -> None:
     content = as_table(SHOPIFY, SHOPIFY | {"Id": "6", "Financial Status": "voided"}, header=SHOPIFY_HEADER)
-    queued = desk.begin("orders", content, name="orders_export.csv")
-    assert queued["reading"]["columns"]["Note Attributes"] == "note_attributes"
+    answer = desk.begin("orders", content, name="orders_export.csv")
+    assert answer["reading"]["columns"]["Note Attributes"] == "note_attributes"
     desk.work()
-    report = desk.get("orders", queued["import_id"])
+    report = desk.get("orders", answer["import_id"])
     assert (report["status"], report["stored"], report["refused"]) == ("finished", 1, 1)
     assert (report["sources"], report["without_source"]) == ({"email": 1}, 0)
     assert report["refusals"][0]["reason"] == "The order was cancelled."

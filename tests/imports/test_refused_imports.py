@@ -99,8 +99,8 @@ def test_a_key_needs_the_scope(desk: Desk, make_key: Callable[..., str], kind: s
 def test_a_form_and_a_compressed_body_are_refused(desk: Desk) -> None:
     form = desk.client.post("/events/imports", files={"file": ("orders.csv", ORDERS)})
     assert (form.status_code, list(form.json()["errors"])) == (422, ["file"])
-    packed = {"Content-Encoding": "gzip"}
-    answer = desk.client.post("/events/imports", content=b"\x1f\x8b", headers=packed)
+    headers = {"Content-Encoding": "gzip"}
+    answer = desk.client.post("/events/imports", content=b"\x1f\x8b", headers=headers)
     assert answer.status_code == 415
     assert desk.left() == ([], [])
 

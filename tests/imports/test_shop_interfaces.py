@@ -80,8 +80,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def bring(importer: Importer, shop: str, url: str, *options: str, status: int = 0) -> dict[str, Any]:
     importer._capsys.readouterr()
     secrets = [text for secret in SHOPS[shop][1] for text in ("--secret", secret)]
-    where = ("--space", str(importer.stage.space_id), "--shop", url, "--json")
-    assert main(["import", "shop", shop, *where, *secrets, *options]) == status
+    arguments = ("--space", str(importer.stage.space_id), "--shop", url, "--json")
+    assert main(["import", "shop", shop, *arguments, *secrets, *options]) == status
     return json.loads(importer._capsys.readouterr().out or "{}")
 
 
@@ -119,8 +119,8 @@ def test_orders_are_those_of_webhooks(importer: Importer) -> None:
     with FakePlatform(otherwise=lambda _: Answer(body={"data": [PAYMENT]})) as fake:
         bring(importer, "stripe", fake.url)
     events = [payload for kind, payload in importer.waiting() if kind == "event"]
-    hooked = event_of("woocommerce", WOO), event_of("stripe", stripe("payment_intent.succeeded", INTENT))
-    assert list(map(fields, events)) == list(map(fields, hooked))
+    hook_events = event_of("woocommerce", WOO), event_of("stripe", stripe("payment_intent.succeeded", INTENT))
+    assert list(map(fields, events)) == list(map(fields, hook_events))
     assert all(event["do_not_capi"] for event in events)
 
 
@@ -150,8 +150,8 @@ def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
 def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
     cancelled = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
     nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled]
-    throttled = {"errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}]}
-    answers = iter([throttled, {"data": {"orders": {"nodes": nodes}}}])
+    throttling = {"errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}]}
+    answers = iter([throttling, {"data": {"orders": {"nodes": nodes}}}])
     with FakePlatform(otherwise=lambda _: Answer(body=next(answers))) as fake:
         report = bring(importer, "shopify", fake.url, "--since", "2026-01-01", status=1)
     assert report["sources"] == {"email": 1}

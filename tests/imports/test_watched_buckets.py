@@ -83,19 +83,19 @@ def test_it_works(watching: Watching, s3: str) -> None:
 def test_requests_are_signed_as_botocore_signs_them(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     call = request_s3(read_address(f"s3://files/{key}"), "eu-central-1", KEYS, MOMENT)
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: MOMENT.replace(tzinfo=None))
-    theirs = AWSRequest("GET", call.url)
+    client_request = AWSRequest("GET", call.url)
     credentials = Credentials(KEYS["access_key_id"], KEYS["secret_access_key"])
-    S3SigV4Auth(credentials, "s3", "eu-central-1").add_auth(theirs)
+    S3SigV4Auth(credentials, "s3", "eu-central-1").add_auth(client_request)
     for name in ("Authorization", "X-Amz-Date", "X-Amz-Content-SHA256"):
-        ours = {header.lower(): text for header, text in call.headers.items()}
-        assert ours[name.lower()] == theirs.headers[name]
+        own_headers = {header.lower(): text for header, text in call.headers.items()}
+        assert own_headers[name.lower()] == client_request.headers[name]
 
 
 def test_a_bucket_of_another_region_names_it(watching: Watching) -> None:
-    moved = Answer(
+    redirect = Answer(
         301, b"<Error><Code>PermanentRedirect</Code></Error>", {"x-amz-bucket-region": "eu-west-1"}
     )
-    with FakePlatform(otherwise=moved) as server:
+    with FakePlatform(otherwise=redirect) as server:
         watching.origins["s3.us-east-1.amazonaws.com"] = server.url
         file = watching.watch("s3://files/x.csv", secrets=KEYS)
         watching.fetch()

@@ -165,19 +165,19 @@ def test_other_kinds(watching: Watching) -> None:
     ],
 )
 def test_bad_input_names_its_field(members: dict[str, Any], field: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         read_new(members, allows_files=True)
-    assert list(refused.value.errors) == [field] or field == "secrets.access_key_id"
-    assert field in refused.value.errors
+    assert list(error_info.value.errors) == [field] or field == "secrets.access_key_id"
+    assert field in error_info.value.errors
     assert all(
-        rule.startswith(f"The {name} ") for name, rules in refused.value.errors.items() for rule in rules
+        rule.startswith(f"The {name} ") for name, rules in error_info.value.errors.items() for rule in rules
     )
 
 
 def test_local_files_need_the_operators_folder() -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         read_new({"address": "file:///x.csv"}, allows_files=False)
-    assert list(refused.value.errors) == ["address"]
+    assert list(error_info.value.errors) == ["address"]
 
 
 @pytest.mark.parametrize(
@@ -278,17 +278,17 @@ def test_links_and_other_things_in_the_folder_are_refused(watching: Watching, tr
 def test_spaces_do_not_see_each_others_files(watching: Watching, connection: psycopg.Connection) -> None:
     other_watching = watching.beside(make_stage(connection))
     (other_watching.folder / "x.csv").write_text(CSV.format("9"))
-    mine = watching.watch("file:///x.csv")
-    theirs = other_watching.watch("file:///x.csv")
+    own_file = watching.watch("file:///x.csv")
+    other_file = other_watching.watch("file:///x.csv")
     watching.fetch()
-    assert (watching.state(mine).fault, watching.amounts()) == ("missing", [])
+    assert (watching.state(own_file).fault, watching.amounts()) == ("missing", [])
     assert other_watching.amounts() == [Decimal(9)]
     for verb in (watched_files.fetch_watched_file, watched_files.pause_watched_file):
         with pytest.raises(NotFound):
-            watching.act(theirs, verb)
+            watching.act(other_file, verb)
     with pytest.raises(NotFound):
-        watching.change(theirs, name="Mine")
-    assert watching.imports(theirs) == []
+        watching.change(other_file, name="Mine")
+    assert watching.imports(other_file) == []
 
 
 def test_secrets_stay_with_their_host(watching: Watching) -> None:
@@ -301,11 +301,11 @@ def test_secrets_stay_with_their_host(watching: Watching) -> None:
         assert watching.change(file, address="https://evil.example/2.csv").secret_names == []
         watching.fetch_later(file, minutes=1)
         assert "authorization" not in server.requests[-1].headers
-    stored = watching.stage.connection.execute(
+    row = watching.stage.connection.execute(
         "SELECT w::text FROM watched_files w WHERE w.id = %s", (file,)
     ).fetchone()
-    assert stored is not None
-    assert "abc" not in stored[0]
+    assert row is not None
+    assert "abc" not in row[0]
 
 
 def test_a_paused_file_is_not_fetched(watching: Watching) -> None:
@@ -362,10 +362,10 @@ def test_a_killed_fetch_imports_once(
         "HEADWATER_STORAGE_URL": f"file://{watching.files / 'store'}",
         "HEADWATER_WATCHED_DIR": str(watching.files / "watched"),
     }
-    with monkeypatch.context() as patched:
-        patched.setattr(failpoints, "_ARMED", failpoint)
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "_ARMED", failpoint)
         for name, value in environment.items():
-            patched.setenv(name, value)
+            patch.setenv(name, value)
         puller = get_context("fork").Process(target=main, args=(["puller"],))
         puller.start()
     puller.join(PATIENCE_SECONDS)

@@ -51,11 +51,11 @@ class Detour:
         if origin is None:
             return await self.egress.send(call, seconds, most_bytes=most_bytes)
         target = call.url.removeprefix(f"https://{parts.netloc}")
-        changed = EgressRequest(
+        redirected_call = EgressRequest(
             url=origin + target, method=call.method, body=call.body, headers=call.headers,
             content_type=call.content_type,
         )  # fmt: skip
-        return await self.egress.send(changed, seconds, most_bytes=most_bytes)
+        return await self.egress.send(redirected_call, seconds, most_bytes=most_bytes)
 
 
 @dataclass(frozen=True)

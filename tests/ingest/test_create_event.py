@@ -189,8 +189,8 @@ def test_other_company_values_are_refused(client: httpx.Client, field: str, valu
 
 def test_a_company_id_is_measured_after_trimming(client: httpx.Client) -> None:
     assert list(refused(client, company_external_id="x" * 191)) == ["company_external_id"]
-    padded = {**MINIMAL, "company_external_id": "  " + "x" * 190 + "  "}
-    assert client.post("/events/track", json=padded).status_code == 202
+    padded_event = {**MINIMAL, "company_external_id": "  " + "x" * 190 + "  "}
+    assert client.post("/events/track", json=padded_event).status_code == 202
 
 
 def test_profile_fields_by_slot_type(client: httpx.Client, connection: psycopg.Connection) -> None:

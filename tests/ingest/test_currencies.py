@@ -55,10 +55,10 @@ def stored(stage: Stage) -> set[tuple[Decimal, str]]:
 
 
 def payload(number: int, amount: Decimal, code: str) -> dict[str, Any]:
-    spelled = code.lower() if number % 3 else f" {code}"
+    spelling = code.lower() if number % 3 else f" {code}"
     return {
         "event_name": "purchase", "email": f"buyer{number}@example.com", "amount": float(amount),
-        "currency": spelled, "order_id": f"o-{number}",
+        "currency": spelling, "order_id": f"o-{number}",
     }  # fmt: skip
 
 

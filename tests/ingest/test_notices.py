@@ -103,11 +103,11 @@ def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> N
 
     connection.execute(f"LISTEN {CHANNEL}")
     asyncio.run(send())
-    received = list[object]()
+    notices = list[object]()
 
     def have_come() -> bool:
-        received.extend(connection.notifies(timeout=0))
-        return len(received) == 2
+        notices.extend(connection.notifies(timeout=0))
+        return len(notices) == 2
 
     wait_until(have_come)
     assert list(connection.notifies(timeout=0)) == []

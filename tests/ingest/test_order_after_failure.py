@@ -32,15 +32,15 @@ def test_it_works(
     async def put_all() -> None:
         queue = Inbox(database_url, TRACKING)
         requests = [Request(space_id, 1_000, 1, [f'{{"event_name":"{name}"}}'.encode()]) for name in names]
-        waiting = [asyncio.create_task(queue.put(request)) for request in requests]
+        tasks = [asyncio.create_task(queue.put(request)) for request in requests]
         await asyncio.sleep(0)  # all are queued before the first commit
         queue.start()
-        await asyncio.gather(*waiting)
+        await asyncio.gather(*tasks)
         await queue.stop()
 
     asyncio.run(put_all())
     assert not failures
-    stored = "SELECT payload::json->>'event_name' FROM inbox WHERE space_id = %s ORDER BY id"
-    rows = connection.execute(stored, (space_id,)).fetchall()
+    query = "SELECT payload::json->>'event_name' FROM inbox WHERE space_id = %s ORDER BY id"
+    rows = connection.execute(query, (space_id,)).fetchall()
     assert [name for (name,) in rows] == names
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))

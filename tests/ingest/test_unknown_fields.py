@@ -37,12 +37,12 @@ def test_it_works(client: httpx.Client, database_url: str) -> None:
     assert response.json() == {
         "status": 202, "message": "The event is queued.", "warnings": [MISSPELT],
     }  # fmt: skip
-    queued = receipt(client, response.headers["x-receipt-id"])
-    assert (queued["status"], queued["warnings"]) == ("queued", [MISSPELT])
+    queued_receipt = receipt(client, response.headers["x-receipt-id"])
+    assert (queued_receipt["status"], queued_receipt["warnings"]) == ("queued", [MISSPELT])
     with connect(database_url) as worker:
         drain(worker)
-    stored = receipt(client, response.headers["x-receipt-id"])
-    assert (stored["status"], stored["warnings"]) == ("stored", [MISSPELT])
+    stored_receipt = receipt(client, response.headers["x-receipt-id"])
+    assert (stored_receipt["status"], stored_receipt["warnings"]) == ("stored", [MISSPELT])
 
 
 def test_nothing_is_said_when_every_field_is_known(client: httpx.Client) -> None:

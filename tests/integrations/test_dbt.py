@@ -117,23 +117,23 @@ def put_rates(api: Api) -> None:
 
 def save(exports: Exports, folder: Path, file_format: str) -> None:
     """Write the four tables as files."""
-    credited = {
+    credit_options = {
         "attribution_model": "linear", "attribution_window": 30, "fields": FIELDS["credits"],
     }  # fmt: skip
-    requested: list[tuple[str, str, dict[str, Any]]] = [
+    requests: list[tuple[str, str, dict[str, Any]]] = [
         ("events", "events", {"fields": FIELDS["events"]}),
         *(
             (f"credits-{first}", "events",
-             {**credited, "sources": list(LISTED_SOURCES)[first : first + 15]})
+             {**credit_options, "sources": list(LISTED_SOURCES)[first : first + 15]})
             for first in range(0, len(LISTED_SOURCES), 15)
         ),
         ("contacts", "contacts", {}),
         ("companies", "companies", {}),
     ]  # fmt: skip
-    packed = {} if file_format == "parquet" else {"compression": "none"}
+    compression = {} if file_format == "parquet" else {"compression": "none"}
     jobs = [
-        (name, kind, exports.ask(kind, whole_range=True, format=file_format, **packed, **body))
-        for name, kind, body in requested
+        (name, kind, exports.ask(kind, whole_range=True, format=file_format, **compression, **body))
+        for name, kind, body in requests
     ]
     exports.work()
     for name, kind, export_id in jobs:
@@ -235,10 +235,10 @@ def test_every_amount_has_its_currency(warehouse: Warehouse) -> None:
         "SELECT currency, count(*), count(amount_in_space_currency) FROM stg_headwater__events"
         " WHERE amount IS NOT NULL GROUP BY currency"
     ).fetchall()
-    converted = {currency: (amounts, known_count) for currency, amounts, known_count in rows}
-    assert {"USD", "EUR", "JPY", "KWD", "XAF"} == converted.keys()
+    amount_counts = {currency: (amounts, known_count) for currency, amounts, known_count in rows}
+    assert {"USD", "EUR", "JPY", "KWD", "XAF"} == amount_counts.keys()
     assert all(known_count == (0 if currency == "XAF" else amounts)
-               for currency, (amounts, known_count) in converted.items())  # fmt: skip
+               for currency, (amounts, known_count) in amount_counts.items())  # fmt: skip
 
 
 def test_its_own_test_finds_nothing_wrong(warehouse: Warehouse) -> None:
@@ -248,13 +248,13 @@ def test_its_own_test_finds_nothing_wrong(warehouse: Warehouse) -> None:
 
 def test_every_model_and_column_is_described(warehouse: Warehouse) -> None:
     files = [PACKAGE / "models" / folder / "_headwater__models.yml" for folder in ("staging", "marts")]
-    described = {
+    columns_by_model = {
         model["name"]: {column["name"] for column in model["columns"]}
         for file in files
         for model in yaml.safe_load(file.read_text())["models"]
     }
-    assert described.keys() == MODELS.keys()
-    for name, columns in described.items():
+    assert columns_by_model.keys() == MODELS.keys()
+    for name, columns in columns_by_model.items():
         cursor = warehouse.execute(f"SELECT * FROM {name} LIMIT 0")
         assert columns <= {column[0] for column in cursor.description or ()}, name
     readme = (PACKAGE / "README.md").read_text()
@@ -277,9 +277,9 @@ def test_the_export_script_requests_every_source_once(tmp_path: Path) -> None:
     assert networks == "network list --space 7 --data-dir data"
     assert all("--space 7 --whole-range" in line and line.endswith("--data-dir data") for line in exports)
     *credit_exports, events, contacts, companies = exports
-    requested = [re.findall(r"--source (\S+)", line) for line in credit_exports]
-    assert max(map(len, requested)) <= 15
-    assert sorted(chain.from_iterable(requested)) == sorted([*LISTED_SOURCES, "taboola_ads"])
+    requests = [re.findall(r"--source (\S+)", line) for line in credit_exports]
+    assert max(map(len, requests)) <= 15
+    assert sorted(chain.from_iterable(requests)) == sorted([*LISTED_SOURCES, "taboola_ads"])
     outputs = [re.findall(r"--output headwater/(\S+)", line) for line in exports]
     assert outputs == [*([f"credits-{number}.parquet"] for number in range(1, len(credit_exports) + 1)),
                        ["events.parquet"], ["contacts.parquet"], ["companies.parquet"]]  # fmt: skip

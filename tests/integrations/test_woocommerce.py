@@ -65,15 +65,15 @@ class Shop:
     def do(self, *steps: list[Any]) -> list[Any]:
         """Run the steps in one PHP process and return their results. The shop's state is lost at the end."""
         calls = json.dumps([["set", self.settings], *steps])
-        ran = subprocess.run(
+        process = subprocess.run(
             [self.php, SHOP, calls], capture_output=True, text=True, check=False,
             timeout=PATIENCE_SECONDS, env=environment(HEADWATER_TEST_WORDPRESS=str(self.wordpress or "")),
         )  # fmt: skip
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert process.returncode == 0, process.stdout + process.stderr
         if self.wordpress is not None:
             log = self.wordpress / "debug.log"
             assert not log.exists(), log.read_text()
-        return json.loads(ran.stdout)[1:]
+        return json.loads(process.stdout)[1:]
 
     def waiting(self) -> list[dict[str, Any]]:
         rows = self.stage.connection.execute(
@@ -108,8 +108,8 @@ def test_it_works(shop: Shop) -> None:
         ["problem"],
     )  # fmt: skip
     assert results == ["tok-5", 1, 1, [None], 1, 2, [0, None], ""]
-    waiting = shop.waiting()
-    assert [entry["trk_token"] for entry in waiting] == ["tok-5"] * 3
+    entries = shop.waiting()
+    assert [entry["trk_token"] for entry in entries] == ["tok-5"] * 3
     key = "woocommerce:shop.example:"
     assert shop.events() == [
         ("727", "W-727", "29.3500", f"{key}purchase:727", "ada@example.com", "EUR"),
@@ -120,16 +120,16 @@ def test_it_works(shop: Shop) -> None:
 
 def test_a_cancelled_order_counts_again_when_it_is_paid_again(shop: Shop) -> None:
     """Each change is reported once, however many hooks report it."""
-    queued = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["paid", 727], ["status", "packed", 727],
         ["status", "cancelled", 727], ["status", "failed", 727], ["run"],
     )  # fmt: skip
-    assert queued[1:5] == [1, 1, 2, 2]
+    assert results[1:5] == [1, 1, 2, 2]
     assert sorted(shop.amounts()) == ["-29.3500", "29.3500"]
-    marked = {**ORDER, "status": "cancelled",
-              "meta": {"_headwater_purchase": "727", "_headwater_cancelled": "yes"}}  # fmt: skip
-    queued = shop.do(["add", marked], ["status", "processing", 727], ["paid", 727], ["run"])
-    assert queued[1:3] == [1, 1]
+    marked_order = {**ORDER, "status": "cancelled",
+                    "meta": {"_headwater_purchase": "727", "_headwater_cancelled": "yes"}}  # fmt: skip
+    results = shop.do(["add", marked_order], ["status", "processing", 727], ["paid", 727], ["run"])
+    assert results[1:3] == [1, 1]
     assert shop.amounts() == ["29.3500"]
 
 
@@ -158,12 +158,12 @@ def test_test_orders_and_subscriptions_are_not_reported(shop: Shop) -> None:
     test = {**ORDER, "meta": {"_wcpay_mode": "test"}}
     live = {**ORDER, "id": 8, "meta": {"_wcpay_mode": "prod"}}
     subscription = {**ORDER, "id": 9, "type": "shop_subscription"}
-    queued = shop.do(
+    results = shop.do(
         ["checkout", CLASSIC, test], ["status", "processing", 727], ["paid", 727],
         ["checkout", CLASSIC, subscription], ["status", "processing", 9],
         ["checkout", CLASSIC, live], ["status", "processing", 8],
     )  # fmt: skip
-    assert [queued[index] for index in (1, 2, 4, 6)] == [0, 0, 0, 1]
+    assert [results[index] for index in (1, 2, 4, 6)] == [0, 0, 0, 1]
 
 
 def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
@@ -173,8 +173,8 @@ def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
     orders[1]["meta"] = {"_wcpay_mode": "test"}
     orders[2]["total"] = "1e300"
     additions = [["add", order] for order in orders]
-    reported = [["status", "processing", 120], ["refund", 120, {**REFUND, "id": 500}], ["run"]]
-    *_, first, _, last = shop.do(*additions, *reported, ["backfill"], ["run"], ["progress"])
+    report_steps = [["status", "processing", 120], ["refund", 120, {**REFUND, "id": 500}], ["run"]]
+    *_, first, _, last = shop.do(*additions, *report_steps, ["backfill"], ["run"], ["progress"])
     assert (first["state"], first["total"]) == ("running", 119)
     assert last == {"state": "done", "last_id": 120, "orders": 119, "total": 119, "sent": 118,
                     "refused": 1, "problem": ""}  # fmt: skip
@@ -202,10 +202,10 @@ def test_a_failed_batch_is_sent_again_and_a_paused_backfill_continues(shop: Shop
 def test_the_eraser_asks_headwater_to_erase_the_person(
     shop: Shop, php: str, server: Running, connection: psycopg.Connection
 ) -> None:
-    bought = [["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"]]
-    *_, exported = shop.do(*bought, ["export", "ada@example.com"])
-    assert [item["data"][0]["value"] for item in exported["data"]] == ["tok-5"]
-    assert exported["done"]
+    purchase_steps = [["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"]]
+    *_, first_export = shop.do(*purchase_steps, ["export", "ada@example.com"])
+    assert [item["data"][0]["value"] for item in first_export["data"]] == ["tok-5"]
+    assert first_export["done"]
     shop.events()
     *_, erase_answer, export_answer, unknown_answer = shop.do(
         ["checkout", CLASSIC, ORDER, "tok-5"], ["erase", "ada@example.com"],
@@ -216,10 +216,10 @@ def test_the_eraser_asks_headwater_to_erase_the_person(
     assert unknown_answer == {**erase_answer, "items_removed": False}
     shop.settings["url"] = ""
     assert shop.do(["erase", "nobody@example.com"]) == [unknown_answer]
-    limited = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
-    (refused,) = limited.do(["erase", "ada@example.com"])
-    assert refused["items_retained"]
-    assert "contacts:delete" in refused["messages"][0]
+    limited_shop = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
+    (refusal,) = limited_shop.do(["erase", "ada@example.com"])
+    assert refusal["items_retained"]
+    assert "contacts:delete" in refusal["messages"][0]
 
 
 def test_it_is_valid_php(php: str) -> None:
@@ -278,12 +278,12 @@ def test_what_is_not_reported(shop: Shop) -> None:
     renewal that copied a mark.
     """
     anonymous_order = {**ORDER, "id": 1, "billing_email": ""}
-    erased = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}
+    erased_order = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}
     renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "_headwater_token": "tok-5"}}
     results = shop.do(
         ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
         ["checkout", CLASSIC, anonymous_order], ["status", "processing", 1], ["run"],
-        ["checkout", CLASSIC, erased], ["status", "processing", 3], ["run"],
+        ["checkout", CLASSIC, erased_order], ["status", "processing", 3], ["run"],
         ["checkout", CLASSIC, renewal], ["status", "completed", 2], ["run"], ["problem"],
     )  # fmt: skip
     assert results[1] == 0
@@ -293,7 +293,7 @@ def test_what_is_not_reported(shop: Shop) -> None:
 
 def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> None:
     visit = {"session_entry": "https://shop.example/?gclid=abc", "utm_source": "google",
-            "utm_medium": "cpc", "utm_term": "x" * 513}  # fmt: skip
+             "utm_medium": "cpc", "utm_term": "x" * 513}  # fmt: skip
     entry = {f"_wc_order_attribution_{name}": text for name, text in visit.items()}
     other_order = {**ORDER, "id": 8, "billing_email": "bob@example.com", "meta": entry}
     shop.do(
@@ -315,8 +315,8 @@ def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> Non
      {"meta": {"_wc_order_attribution_source_type": "pos"}}],
 )  # fmt: skip
 def test_an_order_without_a_visit_makes_no_touch(shop: Shop, made: dict[str, Any]) -> None:
-    copied = {"_wc_order_attribution_utm_source": "google", "_wc_order_attribution_utm_medium": "cpc"}
-    order = {**ORDER, **made, "meta": {**copied, **made.get("meta", {})}}
+    copied_meta = {"_wc_order_attribution_utm_source": "google", "_wc_order_attribution_utm_medium": "cpc"}
+    order = {**ORDER, **made, "meta": {**copied_meta, **made.get("meta", {})}}
     shop.do(["checkout", CLASSIC, order], ["status", "processing", 727], ["run"])
     (event,) = shop.waiting()
     assert "trk_source" not in event
@@ -351,14 +351,14 @@ def test_with_the_secret_an_identity_is_signed(shop: Shop) -> None:
 
 
 def test_settings_are_checked_and_secrets_are_not_shown(shop: Shop) -> None:
-    stored = shop.settings["api_key"]
-    typed = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
-             "signing_secret": SIGNING_SECRET, "script": "/x.js", "consent": "required"}  # fmt: skip
-    removed = {**typed, "signing_secret": "", "remove_signing_secret": "yes"}
-    kept_settings, page, kept_later = shop.do(["save", typed], ["page"], ["save", removed])
-    assert kept_settings == {**typed, "url": "https://hw.shop.example", "api_key": stored}
+    stored_key = shop.settings["api_key"]
+    typed_settings = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
+                      "signing_secret": SIGNING_SECRET, "script": "/x.js", "consent": "required"}  # fmt: skip
+    removal = {**typed_settings, "signing_secret": "", "remove_signing_secret": "yes"}
+    kept_settings, page, kept_later = shop.do(["save", typed_settings], ["page"], ["save", removal])
+    assert kept_settings == {**typed_settings, "url": "https://hw.shop.example", "api_key": stored_key}
     assert kept_later == {**kept_settings, "signing_secret": ""}
-    assert stored not in page
+    assert stored_key not in page
     assert SIGNING_SECRET not in page
     assert 'name="headwater[api_key]" value=""' in page
 

@@ -124,11 +124,11 @@ def test_rows_that_are_right_are_not_written(api: Api, stage: Stage) -> None:
 
 def test_a_merged_id_stands_for_the_canonical_contact(api: Api, stage: Stage) -> None:
     company_id, survivor = stage.company(), contact_with_a_past(stage)
-    merged = stage.contact(merged_into=survivor)
-    assert attach(api, merged, company_id) == {"id": survivor, "company_id": company_id}
-    assert (company_of(stage, survivor), company_of(stage, merged)) == (company_id, None)
+    merged_id = stage.contact(merged_into=survivor)
+    assert attach(api, merged_id, company_id) == {"id": survivor, "company_id": company_id}
+    assert (company_of(stage, survivor), company_of(stage, merged_id)) == (company_id, None)
     assert stamps(stage, survivor) == [company_id] * 4
-    assert detach(api, merged) == {"id": survivor, "company_id": None}
+    assert detach(api, merged_id) == {"id": survivor, "company_id": None}
     assert stamps(stage, survivor) == [None] * 4
 
 
@@ -177,8 +177,8 @@ def test_a_contact_of_another_space_is_unknown(
     api: Api, stage: Stage, connection: psycopg.Connection
 ) -> None:
     other_stage = make_stage(connection)
-    theirs = other_stage.company()
-    foreign = contact_with_a_past(other_stage, company_id=theirs)
+    other_company = other_stage.company()
+    foreign = contact_with_a_past(other_stage, company_id=other_company)
     for method in ("PUT", "DELETE"):
         body = {"company_id": stage.company()}
         answers = [
@@ -187,22 +187,22 @@ def test_a_contact_of_another_space_is_unknown(
         ]
         assert [answer.status_code for answer in answers] == [404, 404]
         assert {answer.content for answer in answers} == {b'{"message":"Contact not found."}'}
-    assert company_of(other_stage, foreign) == theirs
-    assert stamps(other_stage, foreign) == [theirs] * 4
+    assert company_of(other_stage, foreign) == other_company
+    assert stamps(other_stage, foreign) == [other_company] * 4
 
 
 def test_a_company_of_another_space_is_unknown(
     api: Api, stage: Stage, connection: psycopg.Connection
 ) -> None:
-    mine = stage.company()
-    contact_id = contact_with_a_past(stage, company_id=mine)
+    own_company = stage.company()
+    contact_id = contact_with_a_past(stage, company_id=own_company)
     for company_id in (make_stage(connection).company(), UNKNOWN, 0, -1):
         body = {"company_id": company_id}
         response = api.send("PUT", f"/contacts/{contact_id}/company", json=body)
         assert response.status_code == 404
         assert response.content == b'{"message":"Company not found."}'
-    assert company_of(stage, contact_id) == mine
-    assert stamps(stage, contact_id) == [mine] * 4
+    assert company_of(stage, contact_id) == own_company
+    assert stamps(stage, contact_id) == [own_company] * 4
 
 
 def test_they_count_as_updates_of_contacts(api: Api, stage: Stage) -> None:
@@ -252,10 +252,10 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
             batch = claim(worker, stage.space_id, 10)
             assert batch is not None
             process(worker, batch)
-            attached = pool.submit(attach, api, contact_id, chosen_company)
+            attachment = pool.submit(attach, api, contact_id, chosen_company)
             wait_until(lambda: is_waited_for(stage.connection, worker))
-            assert not attached.done()
-        assert attached.result(20) == {"id": contact_id, "company_id": chosen_company}
+            assert not attachment.done()
+        assert attachment.result(20) == {"id": contact_id, "company_id": chosen_company}
     assert company_of(stage, contact_id) == chosen_company
     assert stamps(stage, contact_id) == [chosen_company] * 3
     pipeline.run(event(email="ann@acme.com"))
@@ -273,8 +273,8 @@ def test_the_pipeline_leaves_a_space_alone_while_a_membership_changes(
     async def attach_while_a_worker_tries() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
             await attach_company(connection, stage.space_id, contact_id, chosen_company)
-            tried = await asyncio.to_thread(process_space, worker, stage.space_id)
-            assert tried.skipped == 1
+            result = await asyncio.to_thread(process_space, worker, stage.space_id)
+            assert result.skipped == 1
 
     asyncio.run(attach_while_a_worker_tries())
     assert pipeline.process().stored == 1

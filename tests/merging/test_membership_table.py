@@ -30,8 +30,8 @@ class Story:
         """Send an event of the contact and process it."""
         body = {"event_name": "purchase", "amount": 10, "email": EMAIL, **values}
         body.setdefault("event_time", "2026-05-13T12:00:00Z")
-        accepted = self.api.send("POST", "/events/track", json=body)
-        assert accepted.status_code == 202, accepted.text
+        answer = self.api.send("POST", "/events/track", json=body)
+        assert answer.status_code == 202, answer.text
         Pipeline(self.stage.connection, self.stage.space_id).process()
 
     def attach(self, company_id: int) -> None:

@@ -19,8 +19,8 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 def merge(stage: Stage, number: int) -> None:
-    who = {"email": f"{number}@b.org"}, {"tracking_id": f"u{number}"}
-    stage.put(event(**who[0]), event(**who[1]), event(**who[0], **who[1]))
+    people = {"email": f"{number}@b.org"}, {"tracking_id": f"u{number}"}
+    stage.put(event(**people[0]), event(**people[1]), event(**people[0], **people[1]))
 
 
 def test_it_works(stage: Stage) -> None:

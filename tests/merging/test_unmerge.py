@@ -66,8 +66,8 @@ def test_it_works(stage: Stage, undo: Undo) -> None:
     assert values(stage, ben) == {("email", BEN["email"]), ("name", "Ben"), ("phone", "1")}
     assert column(stage, "merged_into") == {ann: None, ben: None}
     assert column(stage, "name") == {ann: None, ben: "Ben"}
-    [(undone, survivor)] = stage.rows("merges", "undone_at", "survivor_id")
-    assert undone is not None
+    [(undone_at, survivor)] = stage.rows("merges", "undone_at", "survivor_id")
+    assert undone_at is not None
     assert survivor == ann
 
 
@@ -156,13 +156,14 @@ def test_a_value_that_both_had_before_stays_with_both(stage: Stage, undo: Undo) 
 
 def test_a_value_of_both_from_a_replayed_receipt_stays_with_both(stage: Stage, undo: Undo) -> None:
     """The receipt of the merging event may be older than values the survivor got before it was processed."""
-    replayed = stage.put(event(**ANN, **BEN))
+    replayed_receipts = stage.put(event(**ANN, **BEN))
     stage.connection.execute("DELETE FROM inbox WHERE space_id = %s", (stage.space_id,))
     first, second = stage.run(event(**ANN, phone="1"), event(**BEN, phone="1"))
     ann, ben = stage.contact_of(first), stage.contact_of(second)
     late = stage.put(event(**ANN, **BEN))
     stage.connection.execute(
-        "UPDATE inbox SET id = %s WHERE space_id = %s AND id = %s", (*replayed, stage.space_id, *late)
+        "UPDATE inbox SET id = %s WHERE space_id = %s AND id = %s",
+        (*replayed_receipts, stage.space_id, *late),
     )
     stage.process()
     assert stage.contact_of(second) == ann
@@ -231,8 +232,8 @@ def test_visits_and_hits_follow(stage: Stage, undo: Undo) -> None:
     assert stage.rows("visits", "contact_id", "origin_id") == [(ann, ben)]
     later = api.visit(ann)
     api.hit(ann, later)
-    undone = undo(stage, ben)
-    assert (undone.visits, undone.hits) == (1, 1)
+    unmerge = undo(stage, ben)
+    assert (unmerge.visits, unmerge.hits) == (1, 1)
     for table in ("visits", "hits"):
         assert stage.rows(table, "contact_id", "origin_id") == [(ann, None), (ben, None)]
 

@@ -111,7 +111,7 @@ def last_merging(events: list[AcceptedEvent]) -> int:
 def merged_by(stage: Stage, receipt: int) -> list[int]:
     """Return the contacts that an event merged, the last one first."""
     rows = stage.rows("merges", "id", "merged_id", "receipt_id")
-    return [merged for _, merged, cause in reversed(rows) if cause == receipt]
+    return [merged_id for _, merged_id, cause in reversed(rows) if cause == receipt]
 
 
 @FEWER
@@ -154,9 +154,9 @@ def compare_identifiers(
 ) -> None:
     """Check that identifiers are equal, except for new sightings from the event itself."""
     assert before.keys() <= after.keys()
-    brought = after.keys() - before.keys()
-    assert {key[2] for key in brought} <= {contact}
-    assert {key[:2] for key in brought} <= shown(cause)
+    new_keys = after.keys() - before.keys()
+    assert {key[2] for key in new_keys} <= {contact}
+    assert {key[:2] for key in new_keys} <= shown(cause)
     for key, rows in before.items():
         if key[:2] not in shown(cause):
             assert after[key] == rows
@@ -203,8 +203,8 @@ def test_all_merges_can_be_undone_in_any_order(
     assume(model.merges)
     stage = new_stage(connection, company_identity_mode=mode)
     run(stage, events_with_values, sizes)
-    merged = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
-    for contact in data.draw(st.permutations(merged)):
+    merged_contacts = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+    for contact in data.draw(st.permutations(merged_contacts)):
         undo(database_url, stage, contact)
         check_all(database_url, stage)
     check_nothing_is_merged(stage)
@@ -234,9 +234,9 @@ def test_life_goes_on_after_an_undone_merge(
     stage = new_stage(connection, company_identity_mode=mode)
     stage.run(*events)
     for more in (later, events):
-        merged = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
-        if merged:
-            undo(database_url, stage, data.draw(st.sampled_from(merged)))
+        merged_contacts = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+        if merged_contacts:
+            undo(database_url, stage, data.draw(st.sampled_from(merged_contacts)))
         stage.run(*more)
         check_all(database_url, stage)
 
@@ -264,7 +264,7 @@ def check_log(stage: Stage) -> None:
     contact.
     """
     rows = stage.rows("merges", "merged_id", "survivor_id", "undone_at")
-    in_force = [(merged, survivor) for merged, survivor, undone in rows if undone is None]
+    in_force = [(merged_id, survivor) for merged_id, survivor, undone_at in rows if undone_at is None]
     parents = dict(in_force)
     assert len(parents) == len(in_force)
     for contact, into in stage.rows("contacts", "id", "merged_into"):

@@ -45,10 +45,10 @@ def fetch(internet: Internet, url: str) -> OAuthClient:
 
 
 def refused(internet: Internet, url: str) -> str:
-    with pytest.raises(OAuthError) as caught:
+    with pytest.raises(OAuthError) as error_info:
         fetch(internet, url)
-    assert caught.value.error == "invalid_client"
-    return caught.value.description
+    assert error_info.value.error == "invalid_client"
+    return error_info.value.description
 
 
 def serve(internet: Internet, url: str, answer: Page) -> None:

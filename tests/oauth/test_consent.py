@@ -121,26 +121,32 @@ def test_roles_that_allow_the_same_are_told_together(
 
 
 def test_a_person_chooses_among_their_own_spaces(installation: Installation, assistant: Assistant) -> None:
-    mine, also_mine, closed, full, foreign = (installation.make_space() for _ in range(5))
-    installation.connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed,))
-    person = installation.person(mine, also_mine, closed, full)
-    installation.fill(full, person)
+    own_space, second_space, closed_space, full_space, foreign_space = (
+        installation.make_space() for _ in range(5)
+    )
+    installation.connection.execute(
+        "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed_space,)
+    )
+    person = installation.person(own_space, second_space, closed_space, full_space)
+    installation.fill(full_space, person)
     page = person.look(assistant.request())
     form = read_form_to(page.text, AUTHORIZE)
-    assert sorted(form.options["space_id"]) == sorted(map(str, (mine, also_mine)))
-    assert f'href="/console/spaces/{full}/mcp"' in page.text
+    assert sorted(form.options["space_id"]) == sorted(map(str, (own_space, second_space)))
+    assert f'href="/console/spaces/{full_space}/mcp"' in page.text
     assert "all 25 tokens are in use" in read_text(page.text)
     assert "its subscription is inactive" in read_text(page.text)
-    for space_id in (foreign, closed, full, 987_654, "x", ""):
+    for space_id in (foreign_space, closed_space, full_space, 987_654, "x", ""):
         answer = person.answer(assistant.request(), space_id=str(space_id))
         assert answer.status_code == 422
         assert "Choose a Space." in read_text(answer.text)
     assert person.answer(assistant.request()).status_code == 422
-    answer = person.answer(assistant.request(), space_id=str(also_mine))
+    answer = person.answer(assistant.request(), space_id=str(second_space))
     code = make_query(answer.headers["location"])["code"]
     token = installation.exchange(assistant, code).json()["access_token"]
-    assert installation.knock(also_mine, token).status_code == 200
-    assert [codes(installation, space) for space in (mine, closed, full, foreign)] == [0] * 4
+    assert installation.knock(second_space, token).status_code == 200
+    assert [codes(installation, space) for space in (own_space, closed_space, full_space, foreign_space)] == [
+        0
+    ] * 4
 
 
 def test_a_resource_names_the_space(installation: Installation, assistant: Assistant) -> None:
@@ -149,8 +155,8 @@ def test_a_resource_names_the_space(installation: Installation, assistant: Assis
     resource = f"{installation.base_url}/mcp/{first_space}/public-api"
     form = person.form(assistant.request(resource=resource))
     assert (form.fields["space_id"], "space_id" in form.options) == (str(first_space), False)
-    swapped = person.answer(assistant.request(resource=resource), space_id=str(second_space))
-    assert swapped.status_code == 422
+    answer = person.answer(assistant.request(resource=resource), space_id=str(second_space))
+    assert answer.status_code == 422
     assert codes(installation, second_space) == 0
 
 

@@ -122,8 +122,8 @@ def test_a_session_that_ended_meanwhile(
     answer = person.browser.post(form.action, data=form.fields | {"decision": "approve"})
     assert (answer.status_code, answer.headers["location"]) == (303, form.action)
     assert codes(installation, space_id) == 0
-    back = person.browser.get(answer.headers["location"]).headers["location"]
-    assert back.startswith("/login?next=")
+    login_address = person.browser.get(answer.headers["location"]).headers["location"]
+    assert login_address.startswith("/login?next=")
 
 
 def test_another_account(installation: Installation, person: Person, assistant: Assistant) -> None:
@@ -145,13 +145,13 @@ def test_a_new_session_begins_with_each_login(installation: Installation, space_
     person.log_in()
     first = person.browser.cookies["headwater_session"]
     assert first not in before.values()
-    planted = "a" * 43
+    planted_cookie = "a" * 43
     person.browser.cookies.clear()
-    person.browser.cookies.set("headwater_session", planted)
+    person.browser.cookies.set("headwater_session", planted_cookie)
     person.log_in()
     values = [cookie.value for cookie in person.browser.cookies.jar]
     assert first not in values
     row = installation.connection.execute(
-        "SELECT count(*) FROM sessions WHERE token_hash = sha256(%s)", (planted.encode(),)
+        "SELECT count(*) FROM sessions WHERE token_hash = sha256(%s)", (planted_cookie.encode(),)
     ).fetchone()
     assert row == (0,)

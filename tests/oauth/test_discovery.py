@@ -94,12 +94,12 @@ def test_the_host_header_changes_nothing(installation: Installation, space_id: i
         f"/.well-known/{RESOURCE}/mcp/{space_id}/public-api",
     ):
         plain = installation.http.get(path)
-        spoofed = installation.http.get(
+        spoofed_answer = installation.http.get(
             path,
             headers={"Host": "evil.example", "X-Forwarded-Host": "evil.example",
                      "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"},
         )  # fmt: skip
-        assert spoofed.content == plain.content
+        assert spoofed_answer.content == plain.content
 
 
 def test_any_page_may_read_it(installation: Installation) -> None:

@@ -63,9 +63,9 @@ def test_a_document_is_asked_for_again_when_it_is_old(
         assert internet.asked.count(address) == 3
         serve(internet, url, page({}, 500))
         for _ in range(3):  # a failure always discards the older document
-            with pytest.raises(OAuthError) as caught:
+            with pytest.raises(OAuthError) as error_info:
                 await clients.fetch(url)
-            assert "answered 500" in caught.value.description
+            assert "answered 500" in error_info.value.description
         assert internet.asked.count(address) == 4
         serve(internet, url, page(document(url)))
         clock += 31

@@ -115,8 +115,8 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
         url = new_url()
         text = json.dumps(document(url)).encode()
         content = text + b" " * (5120 - len(text))
-        packed = page(gzip.compress(content), Content_Encoding="gzip")
-        serve(internet, url, packed if pack else page(content, kind="Application/JSON; charset=utf-8"))
+        packed_page = page(gzip.compress(content), Content_Encoding="gzip")
+        serve(internet, url, packed_page if pack else page(content, kind="Application/JSON; charset=utf-8"))
         assert fetch(internet, url).name == "Hosted"
 
 

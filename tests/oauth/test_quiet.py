@@ -61,9 +61,9 @@ def test_unknown_and_known_take_alike(installation: Installation, assistant: Ass
         form = assistant.form("trk_code_" + "x" * 43, client_id=client_id)
         times: list[float] = []
         for _ in range(40):
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             installation.http.post(TOKEN, data=form)
-            times.append(time.perf_counter() - began)
+            times.append(time.perf_counter() - start_time)
         return statistics.median(times)
 
     median(assistant.id)

@@ -98,7 +98,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("why", "uri"), [(why, uri) for why, uris in REFUSED.items() for uri in uris])
+@pytest.mark.parametrize(("why", "uri"), [(reason, uri) for reason, uris in REFUSED.items() for uri in uris])
 def test_what_cannot(why: RedirectRefusal, uri: str) -> None:
     assert refusal(uri) is why
 

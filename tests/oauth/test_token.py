@@ -105,8 +105,8 @@ def test_of_a_removed_member(
     installation.connection.execute(
         "DELETE FROM memberships WHERE space_id = %s AND user_id = %s", (space_id, person.user.id)
     )
-    why = refused(installation.exchange(assistant, code), "invalid_grant")
-    assert why == "The user is no longer a member of the Space."
+    description = refused(installation.exchange(assistant, code), "invalid_grant")
+    assert description == "The user is no longer a member of the Space."
 
 
 def test_a_code_lives_a_minute(
@@ -147,8 +147,10 @@ def test_what_does_not_fit_uses_the_code_up(
 
 def test_another_client_gets_nothing(installation: Installation, assistant: Assistant, code: str) -> None:
     other_assistant = installation.assistant()
-    why = refused(installation.exchange(assistant, code, client_id=other_assistant.id), "invalid_grant")
-    assert why == "The code was given to another client."
+    description = refused(
+        installation.exchange(assistant, code, client_id=other_assistant.id), "invalid_grant"
+    )
+    assert description == "The code was given to another client."
     refused(installation.exchange(assistant, code), "invalid_grant")
 
 
@@ -192,8 +194,8 @@ def test_there_is_one_grant(installation: Installation, assistant: Assistant, gr
 def test_what_is_required(
     installation: Installation, assistant: Assistant, name: str, value: str | None
 ) -> None:
-    why = refused(installation.exchange(assistant, "x", **{name: value}), "invalid_request")
-    assert why == f"{name} is required."
+    description = refused(installation.exchange(assistant, "x", **{name: value}), "invalid_request")
+    assert description == f"{name} is required."
 
 
 @pytest.mark.parametrize("name", ["code", "client_id", "grant_type", "anything", "resource"])
@@ -287,14 +289,14 @@ def test_ending_a_membership_and_using_its_code_do_not_wait_for_each_other(
 ) -> None:  # fmt: skip
     """Removing a member locks the memberships first and then deletes the codes."""
     code = installation.code(person, assistant)
-    with psycopg.connect(database_url) as removing:
-        removing.execute("SELECT FROM memberships WHERE space_id = %s FOR UPDATE", (space_id,))
+    with psycopg.connect(database_url) as removal:
+        removal.execute("SELECT FROM memberships WHERE space_id = %s FOR UPDATE", (space_id,))
 
         def end() -> None:
-            installation.wait_for_a_lock(removing)
-            removing.execute("DELETE FROM memberships WHERE space_id = %s", (space_id,))
-            removing.execute("UPDATE oauth_codes SET used_at = now() WHERE space_id = %s", (space_id,))
-            removing.commit()
+            installation.wait_for_a_lock(removal)
+            removal.execute("DELETE FROM memberships WHERE space_id = %s", (space_id,))
+            removal.execute("UPDATE oauth_codes SET used_at = now() WHERE space_id = %s", (space_id,))
+            removal.commit()
 
         answer, _ = installation.at_once([lambda: installation.exchange(assistant, code), end])
     assert refused(answer, "invalid_grant") == "The code is unknown, or was used before."
@@ -304,11 +306,11 @@ def test_nothing_stored_can_be_used(installation: Installation, person: Person, 
     code = installation.code(person, assistant)
     token = installation.exchange(assistant, code).json()["access_token"]
     session = person.browser.cookies["headwater_session"]
-    stored = installation.dump("oauth_codes", "mcp_tokens", "sessions", "oauth_clients")
-    assert assistant.id in stored
+    dump = installation.dump("oauth_codes", "mcp_tokens", "sessions", "oauth_clients")
+    assert assistant.id in dump
     for secret in (code, token, session, assistant.verifier):
-        assert secret not in stored
-        assert secret.encode().hex() not in stored
+        assert secret not in dump
+        assert secret.encode().hex() not in dump
 
 
 @given(st.text(string.ascii_letters + string.digits + "-._~", min_size=43, max_size=128))

@@ -102,15 +102,18 @@ def test_an_answer_outlives_the_event_of_the_page(queue: Stage) -> None:
 
 def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases) -> None:
     """Credit, paths and click-based reports stay exactly the same, whatever contacts answer."""
-    who = {"email": "a@b.org"}
+    identifiers = {"email": "a@b.org"}
     when = {"event_time": T0 + MINUTE}
-    queue.run(touch(source="google_ads", occurred_at=T0 - MINUTE, **who), event(amount="10", **who, **when))
+    queue.run(
+        touch(source="google_ads", occurred_at=T0 - MINUTE, **identifiers),
+        event(amount="10", **identifiers, **when),
+    )
     clicked = {**RANGE, "group_by[]": "source", "measures[]": ["credited_revenue", "events"],
                "attribution_model": "linear"}  # fmt: skip
     listing_query = {"sources[]": list(SOURCES[:15]), "attribution_model": "linear",
-              "attribution_window": 30, "fields[]": ["amount", "source"]}  # fmt: skip
+                     "attribution_window": 30, "fields[]": ["amount", "source"]}  # fmt: skip
     before = api.get("/reports", params=clicked).json()["rows"], api.rows(**listing_query)
-    queue.run(event(event_name="sign_up", heard_about_us="Instagram ad", **who, **when))
+    queue.run(event(event_name="sign_up", heard_about_us="Instagram ad", **identifiers, **when))
     while build_next(queue.connection, queue.space_id):
         pass
     purchases = {"event_names[]": "purchase"}
@@ -143,5 +146,5 @@ def test_a_contact_counts_by_its_last_answer(queue: Stage, api: Api) -> None:
         (None, None), ("a friend", "word_of_mouth"), ("radio", "radio"), ("tv", "radio"),
     ]  # fmt: skip
     queue.run(event(email="b@b.org", tracking_id="c", event_time=T0 - MINUTE))
-    merged = [["radio", 10, 1], ["word_of_mouth", 6, 1]]
-    assert api.get("/reports", params=query).json()["rows"] == merged, "two that were one"
+    merged_rows = [["radio", 10, 1], ["word_of_mouth", 6, 1]]
+    assert api.get("/reports", params=query).json()["rows"] == merged_rows, "two that were one"

@@ -109,8 +109,8 @@ def test_a_campaign_named_again_makes_no_second_touch(clock: str, repeats: bool)
 
 
 def test_merged_paths_are_one() -> None:
-    ours, theirs = ContactPath(0), ContactPath(0)
-    purchase = ours.add_event(at("11:00"))
-    arrive(theirs, journey()[0])
-    ours.absorb(theirs)
-    assert purchase.source_mask == ours.source_mask == bits("google_ads")
+    path, other_path = ContactPath(0), ContactPath(0)
+    purchase = path.add_event(at("11:00"))
+    arrive(other_path, journey()[0])
+    path.absorb(other_path)
+    assert purchase.source_mask == path.source_mask == bits("google_ads")

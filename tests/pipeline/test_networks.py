@@ -213,10 +213,10 @@ def test_what_is_refused(
         "INSERT INTO source_names (space_id, name, source) VALUES (%s, 'our-name', 'email')",
         (stage.space_id,),
     )
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         run(lambda connection: put_network(connection, stage.space_id, read_network(values)))
-    assert field in refused.value.errors
-    assert named in " ".join(refused.value.errors[field])
+    assert field in error_info.value.errors
+    assert named in " ".join(error_info.value.errors[field])
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_a_number_is_never_given_to_another(stage: Stage, put: Change) -> None:
         (stage.space_id, NUMBERS[0], NUMBERS[-2]),
     )
     put(stage, "last_ads")
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error_info:
         put(stage, "beyond_ads")
-    assert str(len(NUMBERS)) in refused.value.errors["name"][0]
+    assert str(len(NUMBERS)) in error_info.value.errors["name"][0]
     put(stage, "old64_ads")
     assert stage.rows("paid_networks", "number", "name")[0] == (64, "old64_ads")

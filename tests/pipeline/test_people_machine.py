@@ -236,9 +236,9 @@ class PeopleMachine(RuleBasedStateMachine):
     def agrees_on_lists(self) -> None:
         params = {"email": ",".join(EMAILS), "include_all_emails": 1, "per_page": 5000}
         rows = self.ask("GET", "/contacts", 200, params=params)["data"]
-        mailed = [contact for contact in self.people.alive() if contact.values("email")]
+        with_email = [contact for contact in self.people.alive() if contact.values("email")]
         assert [(row["id"], row["emails"]) for row in rows] == [
-            (contact.id, contact.values("email")) for contact in reversed(mailed)
+            (contact.id, contact.values("email")) for contact in reversed(with_email)
         ]
         rows = self.ask("GET", "/companies", 200, params={"per_page": 5000})["data"]
         assert [(row["domain"], row["external_id"]) for row in rows] == [
@@ -256,10 +256,10 @@ class PeopleMachine(RuleBasedStateMachine):
         """Process the waiting events in the pipeline and in the model, then read the ids of new contacts."""
         while process_space(self.connection, self.stage.space_id, 2).rows:
             pass
-        waiting, self.waiting = self.waiting, []
+        entries, self.waiting = self.waiting, []
         event_contacts = [
             (event_id, self.people.take(event_id, event, by_page=by_page))
-            for event_id, event, by_page in waiting
+            for event_id, event, by_page in entries
         ]
         for event_id, contact in event_contacts:
             survivor = self.people.home[contact.number]
@@ -276,10 +276,10 @@ class PeopleMachine(RuleBasedStateMachine):
         """Read the ids of contacts that were created and merged before any step requested them."""
         unknown = [contact for contact in self.people.contacts if contact.id is None]
         if unknown:
-            stored = self.connection.execute(
+            rows = self.connection.execute(
                 "SELECT id FROM contacts WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
             ).fetchall()
-            for contact, (contact_id,) in zip(self.people.contacts, stored, strict=True):
+            for contact, (contact_id,) in zip(self.people.contacts, rows, strict=True):
                 assert contact.id in (None, contact_id)
                 contact.id = contact_id
 

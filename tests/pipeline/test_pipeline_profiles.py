@@ -63,8 +63,8 @@ def test_a_day_is_its_midnight_in_the_zone(
         assert datetime.fromisoformat(text) == datetime.fromisoformat(expected)
         stage = new_stage(connection, timezone=zone)
         stage.run(event(trk_token="t", profile_fields={26: day}))
-        stored = stage.values("contacts", "profile_field_26")
-        assert stored == [datetime.fromisoformat(expected)]
+        values = stage.values("contacts", "profile_field_26")
+        assert values == [datetime.fromisoformat(expected)]
 
 
 def test_a_contact_begins_when_its_first_event_was_received(stage: Stage) -> None:
@@ -128,12 +128,12 @@ def test_the_last_parts_of_a_name_count(stage: Stage) -> None:
     """Parts that match the usual split are stored as NULL, but they still replace other parts."""
     usual = event(tracking_id="u1", first_name="Mary", last_name="Ann Smith")
     other_event = event(tracking_id="u1", first_name="Mary Ann", last_name="Smith")
-    for events, stored in (
+    for events, stored_parts in (
         ([usual], (None, None)), ([other_event], ("Mary Ann", "Smith")), ([usual], (None, None)),
         ([usual, other_event], ("Mary Ann", "Smith")), ([other_event, usual], (None, None)),
     ):  # fmt: skip
         stage.run(*events)
-        assert parts(stage) == [("Mary Ann Smith", *stored)]
+        assert parts(stage) == [("Mary Ann Smith", *stored_parts)]
 
 
 def test_the_last_parts_count_for_what_was_merged_too(stage: Stage) -> None:

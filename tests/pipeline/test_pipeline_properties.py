@@ -154,19 +154,29 @@ def test_invariants(connection: psycopg.Connection, events: list, mode: str, siz
 
 
 def check_nothing_is_lost(stage: Stage, events: list) -> None:
-    stored, dropped = stage.values("events", "id"), stage.values("duplicates", "id")
-    touchpoint_receipts = [receipt for receipt, alone in stage.rows("touchpoints", "id", "sent") if alone]
+    event_ids, duplicate_ids = stage.values("events", "id"), stage.values("duplicates", "id")
+    touchpoint_receipts = [
+        receipt for receipt, is_alone in stage.rows("touchpoints", "id", "sent") if is_alone
+    ]
     hit_receipts = stage.values("hits", "id")
     entries = zip(events, stage.receipts, strict=True)
     person_receipts = [receipt for entry, receipt in entries if isinstance(_item(entry), AcceptedPerson)]
-    assert sorted(stored + touchpoint_receipts + dropped + hit_receipts + person_receipts) == stage.receipts
+    assert (
+        sorted(event_ids + touchpoint_receipts + duplicate_ids + hit_receipts + person_receipts)
+        == stage.receipts
+    )
     assert stage.values("rejected", "id") == []
-    replaced = dropped  # a page event's touchpoint stays when another event replaces the page event
-    assert set(stage.values("touchpoints", "id")) <= {*stored, *touchpoint_receipts, *hit_receipts, *replaced}
+    replaced_ids = duplicate_ids  # a page event's touchpoint stays when another event replaces the page event
+    assert set(stage.values("touchpoints", "id")) <= {
+        *event_ids,
+        *touchpoint_receipts,
+        *hit_receipts,
+        *replaced_ids,
+    }
     kept_items = [
         _item(entry)
         for entry, receipt in zip(events, stage.receipts, strict=True)
-        if receipt not in dropped and getattr(entry, "sender", None) != "browser"
+        if receipt not in duplicate_ids and getattr(entry, "sender", None) != "browser"
     ]
     links = set(stage.rows("contact_identifiers", "kind", "value"))
     for item in kept_items:
@@ -183,9 +193,9 @@ def check_merges(stage: Stage) -> None:
     pointers = dict(stage.rows("contacts", "id", "merged_into"))
     for contact, survivor in pointers.items():
         assert survivor is None or (survivor < contact and pointers[survivor] is None)
-    living = {contact for contact, survivor in pointers.items() if survivor is None}
+    living_contacts = {contact for contact, survivor in pointers.items() if survivor is None}
     for table in ("events", "touchpoints", "contact_identifiers", "visits", "hits"):
-        assert set(stage.values(table, "contact_id")) <= living
+        assert set(stage.values(table, "contact_id")) <= living_contacts
 
 
 def check_stamps(stage: Stage) -> None:
@@ -209,21 +219,21 @@ def check_sources(stage: Stage) -> None:
 @given(events=st.lists(conversions, min_size=1, max_size=14))
 def test_replay_changes_nothing(connection: psycopg.Connection, events: list) -> None:
     stage = new_stage(connection)
-    keyed = [
+    keyed_events = [
         AcceptedEvent(
             **{**{name: getattr(entry, name) for name in entry.__struct_fields__},
                "idempotency_key": f"once-{index}"}
         )
         for index, entry in enumerate(events)
     ]  # fmt: skip
-    stage.run(*keyed)
+    stage.run(*keyed_events)
     before = stage.dump()
-    stored = len(before["events"])
-    stage.run(*keyed)
+    event_count = len(before["events"])
+    stage.run(*keyed_events)
     after = stage.dump()
-    assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + len(keyed)
+    assert len(after.pop("duplicates")) == len(before.pop("duplicates")) + len(keyed_events)
     assert before == after
-    assert stored == len(after["events"])
+    assert event_count == len(after["events"])
 
 
 IMPORTED = {"email": maybe("a@acme.com", "b@acme.com", "c@corp.de"), "tracking_id": maybe("u1", "u2", "u3")}
@@ -247,8 +257,8 @@ def test_importing_twice_changes_nothing_twice(
     before = stage.dump()
     run(stage, imported, sizes[::-1])
     after = stage.dump()
-    dropped = len(after.pop("duplicates")) - len(before.pop("duplicates"))
-    assert dropped == len(imported)
+    duplicate_count = len(after.pop("duplicates")) - len(before.pop("duplicates"))
+    assert duplicate_count == len(imported)
     # Identifiers were seen once more, but belong to the same contacts.
     identifiers = [{row[:3] for row in dump.pop("contact_identifiers")} for dump in (before, after)]
     assert identifiers[0] == identifiers[1]

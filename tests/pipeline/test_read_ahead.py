@@ -60,9 +60,9 @@ def people(count: int) -> list[Item]:
 
 
 def test_it_works(stage: Stage, judged: Counter[bool], parsed: Counter[int]) -> None:
-    receipts, ahead = stage.put(*people(5)), ReadAhead()
+    receipts, reader = stage.put(*people(5)), ReadAhead()
     for _ in range(3):
-        batch(stage, ahead)
+        batch(stage, reader)
     assert stage.values("events", "id") == receipts
     assert parsed == dict.fromkeys(receipts, 1)
     assert judged == {True: 2}
@@ -70,30 +70,30 @@ def test_it_works(stage: Stage, judged: Counter[bool], parsed: Counter[int]) -> 
 
 def test_rows_that_came_in_since_join_those_parsed_ahead(stage: Stage, parsed: Counter[int]) -> None:
     stage.put(*people(3))
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     stage.put(*people(4)[3:])
-    batch(stage, ahead)
+    batch(stage, reader)
     assert stage.values("inbox", "id") == []
     assert parsed == dict.fromkeys(stage.receipts, 1)
 
 
 def test_a_mended_row_is_read_anew(stage: Stage) -> None:
     stage.put(*people(4))
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     stage.connection.execute(
         "UPDATE inbox SET payload = replace(payload, 'Ann 3', 'Eve') WHERE id = %s", (stage.receipts[3],)
     )
-    batch(stage, ahead)
+    batch(stage, reader)
     assert names(stage) == ["Ann 0", "Ann 1", "Ann 2", "Eve"]
 
 
 def test_a_row_under_an_old_id_is_read_anew(stage: Stage) -> None:
     """A repaired rejected row returns to the inbox under its old id."""
     stage.put(*people(4))
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     stage.connection.execute(
         "WITH gone AS (DELETE FROM inbox WHERE space_id = %s AND id = %s RETURNING *)"
         " INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
@@ -102,27 +102,27 @@ def test_a_row_under_an_old_id_is_read_anew(stage: Stage) -> None:
         (stage.space_id, stage.receipts[2]),
     )
     assert replay_rejected(stage.connection, stage.space_id) == 1
-    batch(stage, ahead)
+    batch(stage, reader)
     assert names(stage) == ["Ann 0", "Ann 1", "Ann 3", "Eve"]
 
 
 def test_a_row_that_is_gone_stays_gone(stage: Stage) -> None:
     stage.put(*people(5))
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     stage.connection.execute("DELETE FROM inbox WHERE id = %s", (stage.receipts[2],))
-    batch(stage, ahead)
+    batch(stage, reader)
     assert stage.values("events", "id") == [*stage.receipts[:2], *stage.receipts[3:]]
 
 
 def test_rules_are_those_of_the_moment(stage: Stage) -> None:
     stage.put(*people(4))
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     stage.connection.execute(
         "UPDATE spaces SET ignored_identifiers = '{3@acme.com}' WHERE id = %s", (stage.space_id,)
     )
-    batch(stage, ahead)
+    batch(stage, reader)
     assert stage.values("contacts", "email") == ["0@acme.com", "1@acme.com", "2@acme.com", None]
 
 
@@ -132,23 +132,23 @@ def test_a_row_that_was_accepted_earlier_goes_first(stage: Stage, connection: ps
     row = connection.execute("SELECT nextval('receipt_ids')").fetchone()
     assert row is not None
     stage.put(*people(4)[2:])
-    ahead = ReadAhead()
-    batch(stage, ahead)
+    reader = ReadAhead()
+    batch(stage, reader)
     payload = msgspec.json.encode(event(email="early@acme.com")).decode()
     connection.execute(
         "INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)"
         " VALUES (%s, %s, 'event', 'api_key', now(), %s)",
         (stage.space_id, row[0], payload),
     )
-    batch(stage, ahead)
+    batch(stage, reader)
     assert stage.values("events", "id") == sorted([*stage.receipts[:3], row[0]])
 
 
 def test_another_worker_may_take_them(stage: Stage, judged: Counter[bool]) -> None:
     stage.put(*people(6))
     first, second = ReadAhead(), ReadAhead()
-    for ahead in (first, second, first):
-        batch(stage, ahead)
+    for reader in (first, second, first):
+        batch(stage, reader)
     assert stage.values("events", "id") == stage.receipts
     assert judged == {False: 1}
 
@@ -157,63 +157,63 @@ def test_a_fault_ahead_leaves_the_batch_alone(stage: Stage, monkeypatch: pytest.
     def explode(*_: object) -> None:
         raise KeyError("secret")
 
-    receipts, ahead = stage.put(*people(4)), ReadAhead()
+    receipts, reader = stage.put(*people(4)), ReadAhead()
     monkeypatch.setattr(read_ahead, "parse", explode)
-    batch(stage, ahead)
+    batch(stage, reader)
     assert stage.values("events", "id") == receipts[:2]
     assert stage.values("rejected", "id") == []
 
 
 def test_a_batch_that_fails_is_done_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    receipts, ahead = stage.put(*people(6)), ReadAhead()
-    batch(stage, ahead)
+    receipts, reader = stage.put(*people(6)), ReadAhead()
+    batch(stage, reader)
 
     with monkeypatch.context() as patch:
         patch.setattr(batch_runner, "failpoint", fail_before_commit)
         with pytest.raises(psycopg.errors.DiskFull):
-            batch(stage, ahead)
+            batch(stage, reader)
     assert stage.values("events", "id") == receipts[:2]
     for _ in range(2):
-        batch(stage, ahead)
+        batch(stage, reader)
     assert stage.values("events", "id") == receipts
 
 
 def test_nothing_outlives_its_connection(stage: Stage, database_url: str) -> None:
     """After a reconnect the database may be another one, where the same numbers identify other rows."""
     stage.put(*people(4))
-    ahead = ReadAhead()
+    reader = ReadAhead()
     with connect(database_url) as worker:
-        process_space(worker, stage.space_id, LIMIT, ahead)
-        assert ahead.take(stage.connection, stage.space_id) is None
-        assert ahead.take(worker, stage.space_id) is not None
+        process_space(worker, stage.space_id, LIMIT, reader)
+        assert reader.take(stage.connection, stage.space_id) is None
+        assert reader.take(worker, stage.space_id) is not None
 
 
 def test_nothing_is_held_of_spaces_where_nothing_waits(
     connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ahead = ReadAhead()
-    monkeypatch.setattr("headwater.intake.pipeline.duty.ReadAhead", lambda: ahead)
+    reader = ReadAhead()
+    monkeypatch.setattr("headwater.intake.pipeline.duty.ReadAhead", lambda: reader)
     duty, stage = make_pipeline_duty(LIMIT), new_stage(connection)
     stage.put(*people(4))
     duty.attend(connection, stage.space_id)
     stage.process()
     connection.execute("DELETE FROM inbox")  # of other Spaces, so that one poll is a full round
     duty.waiting(connection)
-    assert ahead.take(connection, stage.space_id) is None
+    assert reader.take(connection, stage.space_id) is None
 
 
 def test_few_spaces_are_read_ahead(connection: psycopg.Connection) -> None:
-    ahead, stages = ReadAhead(max_spaces=1), [new_stage(connection) for _ in range(2)]
+    reader, stages = ReadAhead(max_spaces=1), [new_stage(connection) for _ in range(2)]
     for stage in stages:
         stage.put(*people(4))
-        batch(stage, ahead)
-    assert ahead.take(connection, stages[1].space_id) is None
-    assert ahead.take(connection, stages[0].space_id) is not None
+        batch(stage, reader)
+    assert reader.take(connection, stages[1].space_id) is None
+    assert reader.take(connection, stages[0].space_id) is not None
 
 
 def test_large_rows_are_not_read_ahead(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "MAX_CHARACTERS", 100)
     stage.put(*people(4))
-    ahead = ReadAhead()
-    batch(stage, ahead)
-    assert ahead.take(stage.connection, stage.space_id) is None
+    reader = ReadAhead()
+    batch(stage, reader)
+    assert reader.take(stage.connection, stage.space_id) is None

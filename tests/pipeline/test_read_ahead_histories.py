@@ -86,18 +86,18 @@ class Twin:
         self.change("UPDATE spaces SET company_identity_mode = %s WHERE id = %s", mode)
 
     def mend(self, pick: int) -> None:
-        waiting = self.stage.values("inbox", "id")
-        if waiting:
+        inbox_ids = self.stage.values("inbox", "id")
+        if inbox_ids:
             self.change(
                 "UPDATE inbox SET payload = replace(payload, '@acme.com', '@corp.de')"
                 " WHERE id = %s AND space_id = %s",
-                waiting[pick % len(waiting)],
+                inbox_ids[pick % len(inbox_ids)],
             )
 
     def drop(self, pick: int) -> None:
-        waiting = self.stage.values("inbox", "id")
-        if waiting:
-            self.change("DELETE FROM inbox WHERE id = %s AND space_id = %s", waiting[pick % len(waiting)])
+        inbox_ids = self.stage.values("inbox", "id")
+        if inbox_ids:
+            self.change("DELETE FROM inbox WHERE id = %s AND space_id = %s", inbox_ids[pick % len(inbox_ids)])
 
     def draw(self, _: None) -> None:
         row = self.stage.connection.execute("SELECT nextval('receipt_ids')").fetchone()
@@ -115,22 +115,22 @@ class Twin:
             )  # fmt: skip
 
     def erase(self, pick: int) -> None:
-        living = [
+        living_contacts = [
             contact for contact, home in self.stage.rows("contacts", "id", "merged_into")
             if home is None
         ]  # fmt: skip
-        if living:
+        if living_contacts:
             self.change(
                 "INSERT INTO erasures (contact_id, receipt_mark, space_id)"
                 " VALUES (%s, nextval('receipt_ids'), %s)",
-                living[pick % len(living)],
+                living_contacts[pick % len(living_contacts)],
             )
             while erase_next(self.stage.connection, self.stage.space_id, LIMIT):
                 pass
 
 
 def test_it_works(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = count_judgements(monkeypatch)
+    judgement_counts = count_judgements(monkeypatch)
 
     @settings(
         max_examples=HISTORIES, deadline=None, derandomize=HISTORIES == USUAL,
@@ -148,4 +148,4 @@ def test_it_works(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatc
         assert twins[0].stage.dump() == twins[1].stage.dump()
 
     judge()
-    assert min(judged[True], judged[False]) >= HISTORIES / 4, judged
+    assert min(judgement_counts[True], judgement_counts[False]) >= HISTORIES / 4, judgement_counts

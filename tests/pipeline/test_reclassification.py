@@ -184,12 +184,12 @@ def test_a_crash_loses_nothing(stage: Stage, set_names: SetNames, monkeypatch: p
     stage.run(hit(url=LINK, trk_token="one"), hit(url=LINK, trk_token="two"))
     set_names(stage, {"fb-paid": "facebook_ads"})
     reclassify_next(stage.connection, stage.space_id, 1)
-    halfway = stage.dump()
+    halfway_dump = stage.dump()
     with monkeypatch.context() as patch:
         patch.setattr(reclassification, "failpoint", _die)
         with pytest.raises(KeyboardInterrupt):
             reclassify_next(stage.connection, stage.space_id, 1)
-    assert stage.dump() == halfway
+    assert stage.dump() == halfway_dump
     reclassify(stage)
     assert stage.values("touchpoints", "source_id") == [PAID, PAID]
 
@@ -255,21 +255,21 @@ def some_item(number: int, at: int) -> Item:
     """Return a page view, touchpoint or event, at least half an hour from others with its source."""
     dice = Random(number)
     moment, url = T0 + at * 31 * MINUTE, PAGE + dice.choice(QUERIES)
-    who: dict[str, Any] = {"trk_token": dice.choice(TOKENS)}
+    identifiers: dict[str, Any] = {"trk_token": dice.choice(TOKENS)}
     referrer = dice.choice((None, "https://www.google.com/", "https://news.example/"))
     kind = dice.choice("vvvte")
     if kind == "t":
-        return touch(**who, occurred_at=moment, url=url, source=None, referrer=referrer)
+        return touch(**identifiers, occurred_at=moment, url=url, source=None, referrer=referrer)
     if kind == "e":
-        return event(**who, event_time=moment, url=url, trk_type=dice.choice((None, "cpc")))
+        return event(**identifiers, event_time=moment, url=url, trk_type=dice.choice((None, "cpc")))
     key = str(UUID(int=dice.getrandbits(128), version=4))
-    return hit(**who, occurred_at=moment, url=url, key=key, referrer=referrer)
+    return hit(**identifiers, occurred_at=moment, url=url, key=key, referrer=referrer)
 
 
 def put_both(stages: tuple[Stage, Stage], items: list[Item], batch: int) -> None:
     for stage in stages:
-        accepted: list[Accepted] = list(items)
-        stage.put(*accepted)
+        accepted_items: list[Accepted] = list(items)
+        stage.put(*accepted_items)
         stage.process(batch)
 
 

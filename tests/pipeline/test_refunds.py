@@ -133,8 +133,8 @@ def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
 
 
 def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
-    bought, returned = stage.run(order(), back(one("r1", "10")))
-    for event_id in (bought, returned):
+    order_event, refund_event = stage.run(order(), back(one("r1", "10")))
+    for event_id in (order_event, refund_event):
         stage.connection.execute("DELETE FROM events WHERE id = %s", (event_id,))
     stage.run(back(one("r2", "5")))
     stage.run(order())
@@ -186,23 +186,23 @@ def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
         key = entry.part, entry.item
         if key not in latest or latest[key].version <= entry.version:
             latest[key] = entry
-    returned = Decimal(0)
+    returned_amount = Decimal(0)
     for refund_part in {refund_part for refund_part, _ in latest}:
         total = latest.get((refund_part, ""))
         items = [entry for (name, item), entry in latest.items() if name == refund_part and item]
         single = sum(Decimal(entry.amount or 0) for entry in items if not entry.failed)
         if total is None:
-            returned += single
+            returned_amount += single
         elif total.amount is None:
             return Decimal(0)
         else:
-            fell = sum(
+            failed_amount = sum(
                 Decimal(entry.amount or 0)
                 for entry in items
                 if entry.failed and entry.version > total.version
             )
-            returned += max(Decimal(total.amount) - fell, single, Decimal(0))
-    return amount - min(amount, returned)
+            returned_amount += max(Decimal(total.amount) - failed_amount, single, Decimal(0))
+    return amount - min(amount, returned_amount)
 
 
 @settings(max_examples=campaign_size("HEADWATER_ORDER_HISTORIES", 30, 2000), deadline=None,

@@ -32,13 +32,13 @@ def test_a_poison_row_is_rejected_alone(stage: Stage, place: int) -> None:
 
 def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
     stage.put(POISON)
-    broken = stage.put_row("event", '{"email": "secret@acme.com", "event_name": 1}')
+    broken_id = stage.put_row("event", '{"email": "secret@acme.com", "event_name": 1}')
     half = stage.put_row("event", '{"email": "secret')
     unknown_id = stage.put_row("visit", "{}")
     stage.process()
     rows = {row[0]: row[1:] for row in stage.rows("rejected", "id", "reason", "detail")}
     assert rows[stage.receipts[0]][0] == "processing_error"
-    assert rows[broken] == ("unreadable_payload", "ValidationError")
+    assert rows[broken_id] == ("unreadable_payload", "ValidationError")
     assert rows[half] == ("unreadable_payload", "DecodeError")
     assert rows[unknown_id][0] == "unknown_kind"
     assert not any("secret" in detail for _, detail in rows.values())

@@ -23,22 +23,22 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
     destination_id = forwarder.make()
     columns = {"attempts": 8, "due_at": "infinity", "dedup_id": "order-7", "error": "No.",
                "queued_at": "-infinity"}  # fmt: skip
-    failed = forwarder.delivery(destination_id, status="failed", **columns)
-    expired = forwarder.delivery(destination_id, status="expired")
+    failed_delivery = forwarder.delivery(destination_id, status="failed", **columns)
+    expired_delivery = forwarder.delivery(destination_id, status="expired")
     other_deliveries = [
         forwarder.delivery(destination_id, status=status, reason=reason)
         for status, reason in (("delivered", None), ("skipped", "paused"), ("retrying", None))
     ]
-    forwarder.stage.attempt(failed)
+    forwarder.stage.attempt(failed_delivery)
     assert replay(api, destination_id) == {"queued": 2, "too_old": 0, "more": False}
     rows = {row[0]: row[1:] for row in forwarder.deliveries(
         "id", "status", "reason", "attempts", "dedup_id", "due_at <= now()",
         "queued_at > now() - interval '1 minute'", "finished_at",
     )}  # fmt: skip
-    assert rows[failed] == ("queued", None, 0, "order-7", True, True, None)
-    assert rows[expired][0] == "queued"
+    assert rows[failed_delivery] == ("queued", None, 0, "order-7", True, True, None)
+    assert rows[expired_delivery][0] == "queued"
     assert [rows[delivery][0] for delivery in other_deliveries] == ["delivered", "skipped", "retrying"]
-    assert len(api.get(f"/deliveries/{failed}").json()["history"]) == 1
+    assert len(api.get(f"/deliveries/{failed_delivery}").json()["history"]) == 1
     assert replay(api, destination_id) == {"queued": 0, "too_old": 0, "more": False}
 
 
@@ -47,13 +47,15 @@ def test_which_ones(api: Api, forwarder: Forwarder) -> None:
     delivery_ids = {
         reason: forwarder.delivery(destination_id, status="skipped", reason=reason) for reason in SkipReason
     }
-    failed = forwarder.delivery(destination_id, status="failed")
-    theirs = forwarder.delivery(other_destination_id, status="failed")
-    answer = replay(api, destination_id, status=["failed"], delivery_ids=[theirs, delivery_ids["paused"]])
+    failed_delivery = forwarder.delivery(destination_id, status="failed")
+    foreign_delivery = forwarder.delivery(other_destination_id, status="failed")
+    answer = replay(
+        api, destination_id, status=["failed"], delivery_ids=[foreign_delivery, delivery_ids["paused"]]
+    )
     assert answer["queued"] == 0
     assert replay(api, destination_id, status=["skipped"], reason=["paused"])["queued"] == 1
     assert dict(forwarder.deliveries("id", "status"))[delivery_ids["paused"]] == "queued"
-    ids = [failed, delivery_ids["no_mapping"], delivery_ids["do_not_capi"], 999999999999999999]
+    ids = [failed_delivery, delivery_ids["no_mapping"], delivery_ids["do_not_capi"], 999999999999999999]
     answer = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
     assert answer["queued"] == 2
     assert (

@@ -40,11 +40,11 @@ def places(stages: list[Stage], spaces: list[int]) -> list[int]:
 
 
 def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
-    ended = Ended()
-    way = Rounds(ended.append)
+    rounds = Ended()
+    way = Rounds(rounds.append)
     looks = [places(stages, way.poll(connection)) for _ in range(4)]
     assert looks == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
-    assert ended == [{stage.space_id for stage in stages}]
+    assert rounds == [{stage.space_id for stage in stages}]
 
 
 def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection, stages: list[Stage]) -> None:
@@ -56,8 +56,8 @@ def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection,
 
 
 def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: list[Stage]) -> None:
-    ended = Ended()
-    way = Rounds(ended.append)
+    rounds = Ended()
+    way = Rounds(rounds.append)
     way.poll(connection)
     for stage in stages[2:]:
         stage.process()
@@ -66,7 +66,7 @@ def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: li
     for stage in stages:
         stage.process()
     assert [way.poll(connection) for _ in range(2)] == [[], []]
-    assert ended[-1] == set()
+    assert rounds[-1] == set()
 
 
 @pytest.mark.parametrize(("drawn", "expected"), [(4, [4, 5, 6]), (6, [6, 0, 1]), (0, [0, 1, 2])])

@@ -42,13 +42,13 @@ def test_it_works(stage: Stage) -> None:
         hit(trk_token="t1", url="https://shop.example/shoes?utm_source=sms&utm_campaign=12"),
     )
     shoes = {"campaign_id": "12", "keyword": "shoe", "landing_page": "https://shop.example/shoes"}
-    texted = {"campaign_id": "12", "landing_page": "https://shop.example/shoes"}
+    tag_set = {"campaign_id": "12", "landing_page": "https://shop.example/shoes"}
     numbers = dict(stage.rows("touchpoints", "id", "tag_set_id"))
     sets = stored(stage)
     assert sorted(sets) == [1, 2]
     assert numbers[event_id] == numbers[later]
     assert sets[numbers[event_id]] == shoes
-    assert sets[numbers[page_view]] == texted
+    assert sets[numbers[page_view]] == tag_set
     assert numbers[direct] == 0
 
 

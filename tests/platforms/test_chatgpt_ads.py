@@ -106,8 +106,8 @@ def test_a_trial_is_only_validated() -> None:
     assert body["validate_only"] is True
     assert CHATGPT_ADS.test_event_problem(to) is None
     sender = FakeSender(answered(200, b'{"accepted_events": 1}'))
-    checked = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS, keep_no_token))
-    assert (checked.ok, checked.message) == (True, "ChatGPT Ads accepted the test event.")
+    check = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS, keep_no_token))
+    assert (check.ok, check.message) == (True, "ChatGPT Ads accepted the test event.")
     assert json.loads(sender.calls[0].body)["validate_only"] is True
 
 
@@ -361,7 +361,7 @@ def test_errors_tell_nothing_of_people() -> None:
     message = f"invalid email a@example.com or {'0f' * 32} from 203.0.113.9"
     verdict = CHATGPT_ADS.classify(answer(400, problem(message)), 1)
     assert isinstance(verdict, CallRefused)
-    assert not any(quoted in verdict.error for quoted in ("@", "0f0f", "203.0"))
+    assert not any(text in verdict.error for text in ("@", "0f0f", "203.0"))
 
 
 @pytest.mark.parametrize(

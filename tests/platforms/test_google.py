@@ -201,9 +201,9 @@ def test_a_service_account_signs_for_itself(key: str) -> None:
     assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
     public = serialization.load_pem_private_key(key.encode(), None).public_key()
     pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    signed = jwt.decode(form["assertion"], RSAKey.import_key(pem))
-    assert signed.header == {"typ": "JWT", "alg": "RS256", "kid": "k1"}
-    assert signed.claims == {
+    token = jwt.decode(form["assertion"], RSAKey.import_key(pem))
+    assert token.header == {"typ": "JWT", "alg": "RS256", "kid": "k1"}
+    assert token.claims == {
         "iss": "h@p.iam.example",
         "scope": "https://www.googleapis.com/auth/datamanager",
         "aud": "https://oauth2.googleapis.com/token",

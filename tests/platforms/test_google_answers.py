@@ -105,8 +105,8 @@ def test_the_events_at_fault_are_named() -> None:
         0: "INVALID_HEX_ENCODING: events.events[0].currency: bad",
         3: "INVALID_HEX_ENCODING: events.events[3].user_data: bad",
     }
-    alone = GOOGLE.classify(status("INVALID_ARGUMENT", 400, about("events[0].currency")), 1)
-    assert alone == CallRefused("events[0].currency: bad")
+    single_verdict = GOOGLE.classify(status("INVALID_ARGUMENT", 400, about("events[0].currency")), 1)
+    assert single_verdict == CallRefused("events[0].currency: bad")
 
 
 def test_how_long_google_asks_to_wait() -> None:

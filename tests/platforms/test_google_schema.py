@@ -34,8 +34,8 @@ def is_time(value: object) -> bool:
 
 def read_schema() -> Any:
     """Return the published schema, changed to allow only the named fields."""
-    published = files("googleapiclient").joinpath("discovery_cache/documents/datamanager.v1.json")
-    schemas = json.loads(published.read_text(encoding="utf-8"))["schemas"]
+    schema_file = files("googleapiclient").joinpath("discovery_cache/documents/datamanager.v1.json")
+    schemas = json.loads(schema_file.read_text(encoding="utf-8"))["schemas"]
     for schema in schemas.values():
         schema.pop("id")
         schema["additionalProperties"] = False

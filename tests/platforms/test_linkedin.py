@@ -140,11 +140,11 @@ def test_a_refresh_token_is_exchanged() -> None:
     form = {"grant_type": "refresh_token", **REFRESH}
     with_both = to({**REFRESH, "access_token": "old"})
     assert ask(with_both) == ("https://www.linkedin.com/oauth/v2/accessToken", form)
-    away = msgspec.structs.replace(with_both, url="http://127.0.0.1:9")
-    assert ask(away) == ("http://127.0.0.1:9/oauth/v2/accessToken", form)
+    other_destination = msgspec.structs.replace(with_both, url="http://127.0.0.1:9")
+    assert ask(other_destination) == ("http://127.0.0.1:9/oauth/v2/accessToken", form)
     assert ask(to(REFRESH, token_url="https://t.example/x")) == ("https://t.example/x", form)
-    fetched = msgspec.structs.replace(with_both, access_token="new")
-    assert call_for(LINKEDIN, fetched, CONVERSION).headers["Authorization"] == "Bearer new"
+    new_destination = msgspec.structs.replace(with_both, access_token="new")
+    assert call_for(LINKEDIN, new_destination, CONVERSION).headers["Authorization"] == "Bearer new"
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_the_events_at_fault_are_named() -> None:
         },
         others_taken=False,
     )
-    alone = LINKEDIN.classify(failure(422, message="Index: 0, ERROR :: /eventId :: bad"), 1)
-    assert alone == CallRefused("ERROR :: /eventId :: bad")
+    single_verdict = LINKEDIN.classify(failure(422, message="Index: 0, ERROR :: /eventId :: bad"), 1)
+    assert single_verdict == CallRefused("ERROR :: /eventId :: bad")
 
 
 def test_elements_that_failed_in_a_success() -> None:

@@ -170,8 +170,8 @@ LDU = {
     ],
 )
 def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) -> None:
-    where = {"data_processing_country": 1, "data_processing_state": 1000}
-    payload = META.build(but(consent=consent), to(limited_data_use=setting, **where))
+    settings = {"data_processing_country": 1, "data_processing_state": 1000}
+    payload = META.build(but(consent=consent), to(limited_data_use=setting, **settings))
     processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
     assert processing_fields == (LDU if limited else {})
 

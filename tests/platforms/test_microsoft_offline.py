@@ -74,8 +74,8 @@ def offline(settings: dict[str, Any] | None = None, **changes: Any) -> Destinati
 
 def correction(amount: str | None, currency: str | None = "USD", event: Conversion | None = None) -> Any:
     remaining_amount = None if amount is None else Decimal(amount)
-    changed = msgspec.structs.replace(event or but(), amount=remaining_amount, currency=currency)
-    return OFFLINE.build_correction(changed, offline(), EVENT_TIME / 1000 + 86_400.999)
+    changed_event = msgspec.structs.replace(event or but(), amount=remaining_amount, currency=currency)
+    return OFFLINE.build_correction(changed_event, offline(), EVENT_TIME / 1000 + 86_400.999)
 
 
 def fault(code: object, name: str = "Invalid", member: str = "OperationErrors") -> dict[str, Any]:
@@ -141,9 +141,9 @@ def test_names_of_goals(name: str, is_right: bool) -> None:
 
 def test_there_is_no_trial() -> None:
     sender = FakeSender()
-    checked = asyncio.run(try_destination(sender, offline(), OFFLINE, keep_no_token))
-    assert (checked.ok, checked.http_status, sender.calls) == (False, None, [])
-    assert "no test mode" in checked.message
+    check = asyncio.run(try_destination(sender, offline(), OFFLINE, keep_no_token))
+    assert (check.ok, check.http_status, sender.calls) == (False, None, [])
+    assert "no test mode" in check.message
 
 
 @pytest.mark.parametrize(("amount", "value"), [("0", 0), ("-1.5", -1.5), ("20.00", 20), ("149.9000", 149.9)])
@@ -165,14 +165,16 @@ def test_a_value_is_restated() -> None:
 
 @pytest.mark.parametrize("amount", ["0", "0.00", None])
 def test_a_conversion_without_value_is_retracted(amount: str | None) -> None:
-    retracted = {"AdjustmentTime": "2026-11-21T10:15:30Z", "AdjustmentType": "Retract"}
-    assert correction(amount) == FOUND | retracted
+    retraction = {"AdjustmentTime": "2026-11-21T10:15:30Z", "AdjustmentType": "Retract"}
+    assert correction(amount) == FOUND | retraction
 
 
 @given(conversions())
 def test_a_correction_names_its_conversion(event: Conversion) -> None:
-    payload, corrected = OFFLINE.build(event, offline()), correction("1", "USD", event)
-    assert {name: payload.get(name) for name in FOUND} == {name: corrected.get(name) for name in FOUND}
+    payload, correction_payload = OFFLINE.build(event, offline()), correction("1", "USD", event)
+    assert {name: payload.get(name) for name in FOUND} == {
+        name: correction_payload.get(name) for name in FOUND
+    }
 
 
 def test_the_call_with_corrections() -> None:
@@ -258,8 +260,8 @@ def test_errors_of_no_event_that_was_sent(index: Any) -> None:
     body = {"PartialErrors": [wrong(index)]}
     assert isinstance(OFFLINE.classify(answer(200, body), 2), Bisect)
     assert isinstance(OFFLINE.classify(answer(200, body), 1), CallRefused)
-    beside = {"PartialErrors": [wrong(0), wrong(index)]}
-    verdict = OFFLINE.classify(answer(200, beside), 2)
+    mixed_body = {"PartialErrors": [wrong(0), wrong(index)]}
+    verdict = OFFLINE.classify(answer(200, mixed_body), 2)
     assert isinstance(verdict, PartlyAccepted)
     assert not verdict.others_taken, "which of the others is refused is unknown"
 
@@ -326,6 +328,6 @@ def test_what_is_shown(conversion: Conversion) -> None:
 
 def test_settings() -> None:
     assert_described(OFFLINE)
-    for mistyped in ({"customer_id": "1/2"}, {"account_id": ""}, {"api_version": "13"}, {"tag_id": "1"}):
+    for settings in ({"customer_id": "1/2"}, {"account_id": ""}, {"api_version": "13"}, {"tag_id": "1"}):
         with pytest.raises(msgspec.ValidationError):
-            offline(mistyped)
+            offline(settings)

@@ -74,22 +74,22 @@ def acme(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Platform:
 def test_it_works(acme: Platform, client: httpx.Client) -> None:
     platforms = client.get("/platforms").json()["data"]
     assert [platform["name"] for platform in platforms] == list(PLATFORMS)
-    offered = platforms[-1]
-    assert (offered["name"], offered["title"]) == (acme.name, acme.title)
-    assert offered["limits"] == {"batch": 50, "age_days": 7}
-    assert offered["settings"]["required"] == ["account"]
-    assert offered["secrets"] == [
+    description = platforms[-1]
+    assert (description["name"], description["title"]) == (acme.name, acme.title)
+    assert description["limits"] == {"batch": 50, "age_days": 7}
+    assert description["settings"]["required"] == ["account"]
+    assert description["secrets"] == [
         {"name": "access_token", "description": "Access token of the account.", "required": True}
     ]
-    described = {
+    body = {
         "platform": "acme", "settings": {"account": "7"}, "secrets": {"access_token": "secret"},
     }  # fmt: skip
-    created = client.post("/destinations", json=described)
-    assert created.status_code == 201, created.text
-    assert created.json()["settings"] == {"account": "7", "consent_denied": "limit"}
-    assert {"event_name": "purchase", "sent_as": "sale", "own": False} in created.json()["mapping"]
-    refused = client.post("/destinations", json={"platform": "acne"})
-    assert "microsoft_offline, chatgpt_ads, acme." in refused.text
+    answer = client.post("/destinations", json=body)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["settings"] == {"account": "7", "consent_denied": "limit"}
+    assert {"event_name": "purchase", "sent_as": "sale", "own": False} in answer.json()["mapping"]
+    refusal = client.post("/destinations", json={"platform": "acne"})
+    assert "microsoft_offline, chatgpt_ads, acme." in refusal.text
 
 
 def test_its_origin_is_a_setting(acme: Platform) -> None:
@@ -104,14 +104,14 @@ def test_its_origin_is_a_setting(acme: Platform) -> None:
 def test_what_it_need_not_say_itself(acme: Platform) -> None:
     to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
-    checked = asyncio.run(try_destination(sender, to, acme, keep_no_token))
-    assert checked == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
+    check = asyncio.run(try_destination(sender, to, acme, keep_no_token))
+    assert check == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
-    refused = but(BARE, consent=AdConsent(ad_user_data=False))
-    assert acme.skip_reason(refused, to) is None
+    refused_event = but(BARE, consent=AdConsent(ad_user_data=False))
+    assert acme.skip_reason(refused_event, to) is None
     strict = destination(acme, {"account": "7", "consent_denied": "skip"})
-    assert acme.skip_reason(refused, strict) is SkipReason.NO_CONSENT
+    assert acme.skip_reason(refused_event, strict) is SkipReason.NO_CONSENT
     assert acme.skip_reason(but(BARE, amount=Decimal(5)), to) is SkipReason.NO_CURRENCY
     payload = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), to)
     assert "ann" not in json.dumps(acme.redact(payload))
@@ -172,8 +172,8 @@ def test_nothing_else_names_a_platform(tmp_path: Path) -> None:
     assert {str(path): names for path in modules if (names := names_in(path))} == {}
     shared = [path for path in (SOURCE / "forwarding" / "platforms").glob("*.py") if path.stem != "registry"]
     assert {str(path): names for path in shared if (names := names_in(path))} == {}
-    planted = tmp_path / "planted.py"
+    planted_file = tmp_path / "planted.py"
     for line in ('P = "meta"', "settings.google_url", 'V = "HEADWATER_TIKTOK_URL"',
                  "from headwater.forwarding.platforms.reddit import Reddit"):  # fmt: skip
-        planted.write_text(line)
-        assert len(names_in(planted)) == 1, line
+        planted_file.write_text(line)
+        assert len(names_in(planted_file)) == 1, line

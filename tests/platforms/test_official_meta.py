@@ -39,8 +39,8 @@ def test_it_works(person: ConvertedPerson) -> None:
     """Names have only letters here: Meta's client keeps punctuation in names, although its documentation
     removes it.
     """
-    theirs = client.UserData(
+    client_values = client.UserData(
         email=person.email, phone=person.phone, first_name=person.first_name, last_name=person.last_name,
         city=person.city, state=person.state, country_code=person.country,
     ).normalize()  # fmt: skip
-    assert hash_person(person) == {name: values for name, values in theirs.items() if values}
+    assert hash_person(person) == {name: values for name, values in client_values.items() if values}

@@ -258,7 +258,7 @@ def test_errors_tell_nothing_of_people() -> None:
     message = f"invalid email {'a' * 3}@example.com or {'0f' * 32} from 203.0.113.9"
     outcome = REDDIT.classify(answer(400, {"error": {"message": message}}), 1)
     assert isinstance(outcome, CallRefused)
-    assert not any(quoted in outcome.error for quoted in ("@", "0f0f", "203.0"))
+    assert not any(text in outcome.error for text in ("@", "0f0f", "203.0"))
 
 
 @given(conversions())

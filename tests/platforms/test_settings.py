@@ -27,9 +27,9 @@ BAD: list[Any] = [[], {}, 1.5, -1, 10**9, "", " ", "no such thing?", "x" * 600, 
 
 def faults(name: str, settings: dict[str, Any], event_names: dict[str, str]) -> dict[str, str]:
     body = {"platform": name, "settings": settings, "event_names": event_names}
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(Invalid) as error_info:
         read_new(body)
-    return {field: " ".join(rules) for field, rules in caught.value.errors.items()}
+    return {field: " ".join(rules) for field, rules in error_info.value.errors.items()}
 
 
 def test_it_works() -> None:
@@ -51,21 +51,21 @@ def test_only_a_chosen_version_is_stored(kind: AccountKind) -> None:
     """Other settings are stored with their defaults. An empty version in a form means no version."""
     schema = settings_schema(kind)
     required = {name: schema["properties"][name]["examples"][0] for name in schema.get("required", ())}
-    stored = read(kind, {**required, VERSION: ""}, as_text=True)
-    assert {*stored, VERSION} == schema["properties"].keys()
-    assert VERSION not in stored
-    version = kind.find_version(stored)
-    assert version == msgspec.convert(stored, kind.settings).api_version
-    settings = read(kind, {**stored, VERSION: version})
-    assert settings == {**stored, VERSION: version}
+    stored_settings = read(kind, {**required, VERSION: ""}, as_text=True)
+    assert {*stored_settings, VERSION} == schema["properties"].keys()
+    assert VERSION not in stored_settings
+    version = kind.find_version(stored_settings)
+    assert version == msgspec.convert(stored_settings, kind.settings).api_version
+    settings = read(kind, {**stored_settings, VERSION: version})
+    assert settings == {**stored_settings, VERSION: version}
     assert kind.find_version(settings) == version
 
 
 def read(kind: AccountKind, settings: dict[str, Any], *, as_text: bool = False) -> dict[str, Any]:
     errors = Errors()
-    stored = read_settings(kind, settings, errors, as_text=as_text)
+    stored_settings = read_settings(kind, settings, errors, as_text=as_text)
     assert not errors
-    return stored
+    return stored_settings
 
 
 @EVERY

@@ -111,8 +111,8 @@ def assert_hashed(part: dict[str, Any], conversion: Conversion) -> None:
 
 def assert_described(platform: Platform) -> None:
     """Check that every setting has a description."""
-    described = msgspec.json.schema(platform.settings)["$defs"]
-    for fields in described.values():
+    definitions = msgspec.json.schema(platform.settings)["$defs"]
+    for fields in definitions.values():
         assert fields["properties"]
         for name, setting in fields["properties"].items():
             assert setting.get("description"), name

@@ -45,8 +45,8 @@ class Traces:
         self.event_id = stage.event(self.id, event_name=event_name, event_time=at, **event_columns, **columns)
         device = self.of_person.uuid()
         visit = stage.visit(self.id, started_at=at, last_hit_at=at, device=device)
-        touched = Jsonb({"rule": text("touch")})
-        stage.hit(self.id, visit, occurred_at=at, touch=touched, **{name: text(name) for name in VIEWED})
+        touch = Jsonb({"rule": text("touch")})
+        stage.hit(self.id, visit, occurred_at=at, touch=touch, **{name: text(name) for name in VIEWED})
         stage.click(self.of_person.uuid(), device)
         stage.connection.execute(
             "INSERT INTO unsigned_joins VALUES (%s, %s, %s, %s)", (stage.space_id, text("join"), self.id, at)

@@ -29,11 +29,11 @@ def test_it_works(shop: Shop) -> None:
     answer = api.send("POST", "/contacts", json=body)
     assert answer.status_code == 201, answer.text
     path = f"/contacts/{answer.json()['id']}"
-    changed = {"emails": [personal.email(), personal.email()], "names": [personal.text("name")]}
-    assert api.send("PUT", path, json=changed).status_code == 200
+    change = {"emails": [personal.email(), personal.email()], "names": [personal.text("name")]}
+    assert api.send("PUT", path, json=change).status_code == 200
     assert api.send("PUT", f"{path}/company", json={"company_id": company}).status_code == 200
-    renamed = {"name": personal.text("acme"), "domain": None}
-    assert api.send("PUT", f"/companies/{company}", json=renamed).status_code == 200
+    new_columns = {"name": personal.text("acme"), "domain": None}
+    assert api.send("PUT", f"/companies/{company}", json=new_columns).status_code == 200
     shop.ask_to_erase(answer.json()["id"])
     actions = [entry["action"] for entry in list_entries(shop.stage.connection, before)]
     assert {"create_contact", "update_contact", "update_company"} <= set(actions)
@@ -41,5 +41,5 @@ def test_it_works(shop: Shop) -> None:
     assert places(shop.stage, personal) != {}
     shop.process()
     assert shop.erase()
-    del personal[personal.index(renamed["name"])]  # the company's
+    del personal[personal.index(new_columns["name"])]  # the company's
     assert places(shop.stage, personal) == {}

@@ -60,9 +60,9 @@ def test_by_email(api: Api, stage: Stage, email: str) -> None:
 
 def test_a_merged_contact_s_id_and_address_mean_the_survivor(api: Api, stage: Stage) -> None:
     survivor = known(stage, "ada@example.com")
-    merged = stage.contact(merged_into=survivor, email="ada@old.example")
-    stage.identifier(survivor, "email", "ada@old.example", origin_id=merged)
-    for response in (erase(api, f"{merged}/pii"), erase(api, "pii", email="ada@old.example")):
+    merged_id = stage.contact(merged_into=survivor, email="ada@old.example")
+    stage.identifier(survivor, "email", "ada@old.example", origin_id=merged_id)
+    for response in (erase(api, f"{merged_id}/pii"), erase(api, "pii", email="ada@old.example")):
         assert (response.status_code, response.json()["contact_id"]) == (202, survivor)
     assert [row[0] for row in queued(stage)] == [survivor, survivor]
 
@@ -85,8 +85,8 @@ def test_an_address_the_contact_had(api: Api, stage: Stage, now: list[str]) -> N
 
 def test_an_address_a_merged_contact_had(api: Api, stage: Stage) -> None:
     survivor = known(stage, "ada@example.com")
-    merged = stage.contact(merged_into=survivor, email="ada@old.example")
-    stage.identifier(survivor, "email", "ada@old.example", origin_id=merged)
+    merged_id = stage.contact(merged_into=survivor, email="ada@old.example")
+    stage.identifier(survivor, "email", "ada@old.example", origin_id=merged_id)
     replace_emails(api, survivor, "ada@new.example")
     for email in ("ada@example.com", "ada@old.example", "ada@new.example"):
         assert erase(api, "pii", email=email).json()["contact_id"] == survivor
@@ -130,8 +130,8 @@ def test_the_mark_is_after_every_receipt_and_before_the_next(api: Api, stage: St
 
 def test_several_contacts_are_a_conflict_and_nothing_is_queued(api: Api, stage: Stage) -> None:
     contacts = [known(stage, "info@example.com") for _ in range(3)]
-    merged = stage.contact(merged_into=contacts[0])
-    stage.identifier(contacts[0], "email", "info@example.com", origin_id=merged)
+    merged_id = stage.contact(merged_into=contacts[0])
+    stage.identifier(contacts[0], "email", "info@example.com", origin_id=merged_id)
     response = erase(api, "pii", email="info@example.com")
     assert response.status_code == 409
     assert response.json() == {

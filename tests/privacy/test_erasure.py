@@ -78,8 +78,10 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     ada, twin = Person(shop.stage), Person(shop.stage)
     live_places = live(shop, ada, twin)
     assert set(live_places) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
-    planted = places(shop.stage, ada.personal)
-    assert {column for columns in planted.values() for column in columns} >= held_by(PersonalData.PERSONAL)
+    planted_places = places(shop.stage, ada.personal)
+    assert {column for columns in planted_places.values() for column in columns} >= held_by(
+        PersonalData.PERSONAL
+    )
     of_twin = places(shop.stage, twin.personal + twin.kept)
     connection.execute("ANALYZE")
 
@@ -102,10 +104,10 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     assert {column for columns in kept_places.values() for column in columns} <= (
         held_by(PersonalData.KEPT) | {("rejected", "payload")}
     )
-    waited = {("inbox", "payload")}
+    inbox_place = {("inbox", "payload")}
     of_twin_now = places(shop.stage, twin.personal + twin.kept)
     for value, columns in of_twin.items():
-        assert of_twin_now[value] >= columns - waited, value
+        assert of_twin_now[value] >= columns - inbox_place, value
         assert of_twin_now[value], value
 
 
@@ -131,8 +133,8 @@ def test_what_stays(shop: Shop) -> None:
         (company, shop.stage.space_id, ada.contact_id),
     )
     query = {**WIDE, "fields": ["profile_id", "event_name", "order_id", "order_name", "event_url"]}
-    credited = {**query, "sources": "google_ads", "attribution_model": "linear",
-                "attribution_window": 0}  # fmt: skip
+    credit_query = {**query, "sources": "google_ads", "attribution_model": "linear",
+                    "attribution_window": 0}  # fmt: skip
     kept_columns = {
         "contacts": "id, created_at, merged_into, company_id, source_mask",
         "merges": "*",
@@ -145,7 +147,7 @@ def test_what_stays(shop: Shop) -> None:
 
     def look() -> list[Any]:
         pages = [shop.api.get("/events", params=params).json()["data"]
-                  for params in (query, credited)]  # fmt: skip
+                 for params in (query, credit_query)]  # fmt: skip
         assert all(pages)
         return pages + [
             shop.rows(f"SELECT {columns} FROM {table} WHERE space_id = %(space_id)s ORDER BY id")
@@ -279,9 +281,9 @@ def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
     assert die_at(name, erase) == -signal.SIGKILL
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     shop.rows("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR UPDATE")
-    erased = name == "erasure_after_commit"
-    assert (look() == before) is not erased
-    assert shop.erase() is not erased
+    is_erased = name == "erasure_after_commit"
+    assert (look() == before) is not is_erased
+    assert shop.erase() is not is_erased
     remaining_rows = look()
     assert [len(rows) for rows in remaining_rows] == [1, 0, 2, 0, 0, 0]
     assert not any(value in str(remaining_rows) for value in ("ada@", "192.0.2.1", "12345678"))

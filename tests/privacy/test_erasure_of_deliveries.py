@@ -82,12 +82,12 @@ def test_what_reports_on_their_orders_goes_too(
 def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
     """The same person's deliveries in another Space belong to that Space."""
     hook = webhooks.generic()
-    theirs = webhooks.make("shopify", stage=make_stage(hook.stage.connection))
-    for receiver, body in ((hook, {"email": EVE}), (theirs, {**ORDER, "email": EVE})):
+    other_hook = webhooks.make("shopify", stage=make_stage(hook.stage.connection))
+    for receiver, body in ((hook, {"email": EVE}), (other_hook, {**ORDER, "email": EVE})):
         receiver.deliver(body)
         receiver.queue().process()
     erase(hook, api, EVE)
-    assert (len(hook.deliveries("id")), len(theirs.deliveries("id"))) == (0, 1)
+    assert (len(hook.deliveries("id")), len(other_hook.deliveries("id"))) == (0, 1)
 
 
 def test_somebody_erased_while_they_are_delivered(webhooks: Hooks, api: Api, database_url: str) -> None:

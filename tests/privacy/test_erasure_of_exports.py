@@ -48,7 +48,7 @@ def contents(exports: Exports) -> bytes:
 def test_it_works(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     stage.contact(email="twin@acme.com", created_at=NOON + timedelta(days=1))
-    holding, other_contacts, events = (
+    export_id, other_contacts, events = (
         exports.ask("contacts", **RANGE),
         exports.ask("contacts", **OTHER),
         exports.ask("events", date="2026-05-13"),
@@ -56,7 +56,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     exports.work()
     assert CANARY.encode() in contents(exports)
     erase(stage, exports, contact_id)
-    status = exports.status(holding, "contacts")
+    status = exports.status(export_id, "contacts")
     assert (status["status"], status["message"]) == ("failed", WITHDRAWN)
     assert stage.space_id in jobs.spaces_to_tidy(exports.connection)
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
@@ -69,23 +69,23 @@ def test_events_with_what_they_wrote(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     stage.event(contact_id, heard_about_us=CANARY)
     query = {"fields": ["heard_about_us"]}
-    holding = exports.ask("events", date="2026-05-13", **query)
+    export_id = exports.ask("events", date="2026-05-13", **query)
     another_day = exports.ask("events", date="2026-05-14", **query)
     exports.work()
-    assert exports.lines(holding)[0]["heard_about_us"] == CANARY
+    assert exports.lines(export_id)[0]["heard_about_us"] == CANARY
     erase(stage, exports, contact_id)
-    assert exports.status(holding)["message"] == WITHDRAWN
+    assert exports.status(export_id)["message"] == WITHDRAWN
     assert exports.status(another_day)["status"] == "completed"
 
 
 def test_an_export_under_way_begins_anew(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     export_id = exports.ask("contacts", **RANGE)
-    claimed = jobs.claim_next(exports.connection, exports.storage)
-    assert claimed is not None
+    job = jobs.claim_next(exports.connection, exports.storage)
+    assert job is not None
     erase(stage, exports, contact_id)
     assert exports.status(export_id, "contacts")["status"] == "queued"
-    assert not jobs.complete(exports.connection, claimed, [1])
+    assert not jobs.complete(exports.connection, job, [1])
     exports.work()
     (row,) = exports.lines(export_id, "contacts")
     assert (row["id"], row["email"], row["emails"]) == (contact_id, None, [])
@@ -139,13 +139,13 @@ def test_one_whose_process_is_killed_holds_them_off_as_long_as_its_lease(
     stage: Stage, exports: Exports
 ) -> None:
     export_id, contact_id = withdrawn(stage, exports), person(stage)
-    killed = claim(exports)
+    killed_job = claim(exports)
     stage.connection.execute(
         "UPDATE exports SET leased_until = now() WHERE space_id = %s", (stage.space_id,)
     )  # fmt: skip
     erase(stage, exports, contact_id)
     assert is_erased(stage, contact_id)
-    assert not jobs.complete(exports.connection, killed, [2])
+    assert not jobs.complete(exports.connection, killed_job, [2])
     exports.work()
     assert {row["email"] for row in exports.lines(export_id, "contacts")} == {None}
 

@@ -135,18 +135,18 @@ def test_the_survivor_of_a_merge_and_who_was_merged_into_it(stage: Stage) -> Non
 
 
 def test_a_late_event_makes_a_new_contact(stage: Stage) -> None:
-    presented = [
+    sightings = [
         {"email": "ada@acme.example"},
         {"tracking_id": "u1"},
         {"trk_token": "t1"},
         {"fingerprint": "f1", "ip": "192.0.2.1"},
     ]
-    all_identifiers = {name: value for sighting in presented for name, value in sighting.items()}
+    all_identifiers = {name: value for sighting in sightings for name, value in sighting.items()}
     (first,) = stage.run(event(**all_identifiers))
     contact_id = stage.contact_of(first)
     erase(stage, contact_id)
     before = stage.rows("contacts", "contacts::text")
-    late = stage.run(*(event(event_time=T0 + DAY, **identifiers_of_one) for identifiers_of_one in presented))
+    late = stage.run(*(event(event_time=T0 + DAY, **sighting) for sighting in sightings))
     assert len({contact_id, *map(stage.contact_of, late)}) == 5
     merging = stage.run(event(event_time=T0 + 2 * DAY, **all_identifiers))
     assert stage.contact_of(first) == contact_id
@@ -179,7 +179,7 @@ def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection
         ask_to_erase(stage, stage.contact_of(receipt))
     with psycopg.connect(database_url) as other_connection:
         other_connection.execute("SELECT FROM events WHERE space_id = %s AND id = %s FOR UPDATE",
-                      (stage.space_id, first))  # fmt: skip
+                                 (stage.space_id, first))  # fmt: skip
         assert erase_next(worker, stage.space_id)
         assert identifiers(stage) == stored_identifiers
         columns = ("id", "attempts", "last_error", "retry_at > now()", "erased_at IS NULL")
@@ -252,30 +252,30 @@ def test_nobody_who_was_erased_comes_back(
 ) -> None:
     """In any order of arrivals, merges and erasures, with or without waiting events."""
     stage = new_stage(connection)
-    erased: dict[int, str] = {}
-    for happening in history:
-        if isinstance(happening, dict):
-            stage.put(event(**happening))
+    erased_states: dict[int, str] = {}
+    for happening_item in history:
+        if isinstance(happening_item, dict):
+            stage.put(event(**happening_item))
             continue
         contacts = stage.values("contacts", "id")
         if contacts:
-            erase(stage, contacts[happening % len(contacts)])
+            erase(stage, contacts[happening_item % len(contacts)])
             ends = dict(stage.rows("contacts", "id", "coalesce(merged_into, id)"))
-            survivor = ends[contacts[happening % len(contacts)]]
+            survivor = ends[contacts[happening_item % len(contacts)]]
             group = {contact for contact, end in ends.items() if end == survivor}
-            erased |= {
+            erased_states |= {
                 contact_id: state for contact_id, state in states(stage).items() if contact_id in group
             }
     stage.process()
     now = states(stage)
-    assert {contact: now[contact] for contact in erased} == erased
-    assert not erased.keys() & {row[0] for row in identifiers(stage)}
+    assert {contact: now[contact] for contact in erased_states} == erased_states
+    assert not erased_states.keys() & {row[0] for row in identifiers(stage)}
 
 
 def states(stage: Stage) -> dict[int, str]:
     """Return each contact's row and events as text."""
-    owned = stage.rows("events", "contact_id", "id")
+    event_rows = stage.rows("events", "contact_id", "id")
     return {
-        contact: f"{row} {[event_id for owner, event_id in owned if owner == contact]}"
+        contact: f"{row} {[event_id for owner, event_id in event_rows if owner == contact]}"
         for contact, row in stage.rows("contacts", "id", "contacts::text")
     }

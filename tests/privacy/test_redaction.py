@@ -95,10 +95,11 @@ def test_unless_it_names_nobody(kind: str, text: str) -> None:
 
 def test_a_touchpoint_loses_who_it_was() -> None:
     touch_fields = {"url": "https://shop.example/", "referrer": "https://t.example", "campaign_id": "9"}
-    who = {"email": "ada@acme.example", "tracking_id": "x", "trk_token": "y", "fingerprint": "f",
-           "ip": "192.0.2.9"}  # fmt: skip
+    person_fields = {"email": "ada@acme.example", "tracking_id": "x", "trk_token": "y", "fingerprint": "f",
+                     "ip": "192.0.2.9"}  # fmt: skip
     full_text, expected_text = (
-        msgspec.json.encode(touch(**touch_fields, **identifiers)).decode() for identifiers in (who, {})
+        msgspec.json.encode(touch(**touch_fields, **identifiers)).decode()
+        for identifiers in (person_fields, {})
     )
     assert ADA.redact("touchpoint", full_text) == expected_text
     assert ADA.redact("event", full_text) == EMPTIED
@@ -108,7 +109,7 @@ def test_a_touchpoint_loses_who_it_was() -> None:
 
 def test_a_page_view_becomes_nobody_s() -> None:
     hit_fields = {"key": "k", "url": "https://shop.example/?u=1", "referrer": "https://t.example",
-            "trk_token": 'a"b', "cookies": {"fbp": "x"}, "city": "Ulm"}  # fmt: skip
+                  "trk_token": 'a"b', "cookies": {"fbp": "x"}, "city": "Ulm"}  # fmt: skip
     redacted_text = ADA.redact("hit", msgspec.json.encode(hit(**hit_fields)).decode())
     assert msgspec.json.decode(redacted_text) == {"occurred_at": 1760000000000, "key": "k", "url": ""}
     other_text = msgspec.json.encode(hit(trk_token="other")).decode()

@@ -71,19 +71,19 @@ def test_it_works(stage: Stage, settle: Callable[..., int]) -> None:
     payer = Traces(stage, OLD, "add_to_cart", amount=5)
     current = Traces(stage, RECENT)
     former_logs, current_logs = leave_logs(stage, OLD), leave_logs(stage, RECENT)
-    planted = places(stage, old_traces.of_person + old_traces.of_delivery + former_logs)
-    covered = {column for columns in planted.values() for column in columns} | OF_OTHERS
+    planted_places = places(stage, old_traces.of_person + old_traces.of_delivery + former_logs)
+    covered_columns = {column for columns in planted_places.values() for column in columns} | OF_OTHERS
     can_hold = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
-    assert can_hold - covered == set()
+    assert can_hold - covered_columns == set()
 
-    counted = {kind: expired_rows.labels(kind)._value.get() for kind in RetentionKind}
+    counts = {kind: expired_rows.labels(kind)._value.get() for kind in RetentionKind}
     keep(stage, delivery_days=100, log_days=100)
     assert settle() > 3
     assert left(stage, old_traces.of_person + old_traces.of_delivery + former_logs) == set()
     assert left(stage, buyer.of_delivery + payer.of_delivery) == set()
     remaining = buyer.of_person + payer.of_person + current.of_person + current.of_delivery + current_logs
     assert left(stage, remaining) == set(remaining)
-    assert {kind: expired_rows.labels(kind)._value.get() - counted[kind] for kind in RetentionKind} == {
+    assert {kind: expired_rows.labels(kind)._value.get() - counts[kind] for kind in RetentionKind} == {
         "contacts": 1, "deliveries": 2, "logs": 5,
     }  # fmt: skip
     assert settle() == 0, "once a day"
@@ -147,9 +147,9 @@ def test_merged_contacts_go_with_the_survivor(stage: Stage, settle: Callable[...
 
 def test_an_erased_contact_keeps_its_row_for_the_journal(stage: Stage, settle: Callable[..., int]) -> None:
     survivor = stage.contact(created_at=OLD)
-    merged = stage.contact(created_at=OLD, merged_into=survivor)
+    merged_contact = stage.contact(created_at=OLD, merged_into=survivor)
     stage.event(survivor, event_name="view_content", event_time=OLD, event_url="https://canary.example/")
-    stage._insert("erasures", {"contact_id": merged, "receipt_mark": 0, "erased_at": OLD})
+    stage._insert("erasures", {"contact_id": merged_contact, "receipt_mark": 0, "erased_at": OLD})
     keep(stage)
 
     def deleted() -> float:
@@ -160,7 +160,7 @@ def test_an_erased_contact_keeps_its_row_for_the_journal(stage: Stage, settle: C
     assert left(stage, ["canary.example"]) == set()
     assert stage.connection.execute(
         "SELECT id FROM contacts WHERE space_id = %s ORDER BY id", (stage.space_id,)
-    ).fetchall() == [(survivor,), (merged,)]
+    ).fetchall() == [(survivor,), (merged_contact,)]
     assert deleted() - before == 1
     settle(NOW + timedelta(days=2))
     assert deleted() - before == 1
@@ -202,15 +202,15 @@ class TestDuplicates:
     def test_the_business_still_replaces_a_page(self, stage: Stage, settle: Callable[..., int]) -> None:
         queue = Queue(stage.connection, stage.space_id)
         values = {"event_name": "view_content", "event_time": int(OLD.timestamp() * 1000), "trk_token": "t",
-                "idempotency_key": "k"}  # fmt: skip
+                  "idempotency_key": "k"}  # fmt: skip
         queue.run(page(event(**values)))
         stage.connection.execute(
             "UPDATE contacts SET created_at = %s WHERE space_id = %s", (OLD, stage.space_id)
         )
         keep(stage)
         settle()
-        (stored,) = queue.run(event(**values))
-        assert queue.values("events", "id") == [stored]
+        (stored_event,) = queue.run(event(**values))
+        assert queue.values("events", "id") == [stored_event]
 
 
 @pytest.mark.parametrize("is_built", [False, True])

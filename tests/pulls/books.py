@@ -69,10 +69,10 @@ class Books:
 
 def fill(books: Books, last: date, days: int = 40) -> Books:
     """Add two campaigns with ads and one without, on the days up to `last`."""
-    for back in range(days):
-        day = last - timedelta(days=back)
-        books.spend(day, AdPlace("11", "111", "1111"), f"{10 + back % 7}.25", conversions=1)
-        books.spend(day, AdPlace("11", "112", "1121"), f"{3 + back % 3}.10")
+    for days_ago in range(days):
+        day = last - timedelta(days=days_ago)
+        books.spend(day, AdPlace("11", "111", "1111"), f"{10 + days_ago % 7}.25", conversions=1)
+        books.spend(day, AdPlace("11", "112", "1121"), f"{3 + days_ago % 3}.10")
         books.spend(day, AdPlace("12", "121", "1211"), "7.00", clicks=0)
-        books.spend(day, AdPlace("13"), f"{20 + back % 5}.33")
+        books.spend(day, AdPlace("13"), f"{20 + days_ago % 5}.33")
     return books

@@ -97,8 +97,8 @@ def check_corrections(pulls: Pulls, subject: Subject) -> None:
         connection = subject.connect(pulls)
         pulls.pull()
         books.spend(TODAY - timedelta(days=3), AdPlace("12", "121", "1211"), "5.50", clicks=0)
-        for back in range(5):
-            del books.spent[TODAY - timedelta(days=back), AdPlace("13")]
+        for days_ago in range(5):
+            del books.spent[TODAY - timedelta(days=days_ago), AdPlace("13")]
         pulls.pull_later(connection, hours=6)
     check_books(pulls, books)
     assert len([row for row in pulls.rows() if row[3] == "13" and row[7] == 0]) == 5
@@ -142,8 +142,8 @@ def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 
     """Pull when everything is refused after `after` answers. Tokens are still issued. Return the connection's
     state.
     """
-    answering = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, after)
-    with served(pulls, subject, answering):
+    reaction = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, after)
+    with served(pulls, subject, reaction):
         connection = subject.connect(pulls)
         pulls.pull()
     state = pulls.state(connection)
@@ -182,8 +182,8 @@ def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**
 def check_expired_token(pulls: Pulls, subject: Subject, refusal: Answer, *, is_renewed: bool) -> None:
     """Check a token that expires between two pages. If it can't be renewed, the owner enters another."""
     books = fill(Books(), TODAY, days=3)
-    answering = interrupt(subject.pretend(books), refusal, after=3, count=1)
-    with served(pulls, subject, answering) as platform:
+    reaction = interrupt(subject.pretend(books), refusal, after=3, count=1)
+    with served(pulls, subject, reaction) as platform:
         connection = subject.connect(pulls)
         pulls.pull()
         if not is_renewed:

@@ -106,9 +106,9 @@ class Pulls:
 
     def ledger(self, level: str = "campaign") -> dict[tuple[date, str], Decimal]:
         """Return amounts by day and id of a level, without rows of 0."""
-        finer = {"campaign": "adset_id = '' AND ad_id = ''", "ad": "ad_id <> ''"}[level]
+        condition = {"campaign": "adset_id = '' AND ad_id = ''", "ad": "ad_id <> ''"}[level]
         rows = self.stage.connection.execute(
-            f"SELECT date, {level}_id, amount FROM spend WHERE space_id = %s AND {finer} AND amount <> 0",
+            f"SELECT date, {level}_id, amount FROM spend WHERE space_id = %s AND {condition} AND amount <> 0",
             (self.stage.space_id,),
         )
         return {(day, level_id): amount for day, level_id, amount in rows}

@@ -204,8 +204,8 @@ def expire_lease(pulls: Pulls, connection: int) -> None:
 def test_killed_processes(pulls: Pulls) -> None:
     """Processes are killed while the platform changes its books. Now and then one finishes."""
     account, today = Account(7), datetime.now(UTC).date()
-    for back in range(60):
-        account.spend(today - timedelta(days=back))
+    for days_ago in range(60):
+        account.spend(today - timedelta(days=days_ago))
     with FakePlatform(otherwise=account) as platform:
         connection = pulls.connect("meta", ACCOUNT, {"access_token": TOKEN})
         for number in range(KILLS):
@@ -287,11 +287,11 @@ def test_what_is_stored_of_a_pull(
     former: dict[tuple[int, str], tuple[int, bool]], pulled: list[tuple[tuple[int, str], int]]
 ) -> None:
     """After a pull, the ledger has the pulled amounts: the last one of each row, and 0 for missing rows."""
-    stored = [
+    stored_rows = [
         store(make_row(cell, amount), is_complete=is_complete)
         for cell, (amount, is_complete) in former.items()
     ]
-    rows = choose_rows(SOURCE, stored, [make_row(*row) for row in pulled])
+    rows = choose_rows(SOURCE, stored_rows, [make_row(*row) for row in pulled])
     latest = dict(pulled)
     after = {cell: amount for cell, (amount, _) in former.items()}
     for row in rows:

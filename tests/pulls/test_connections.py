@@ -56,10 +56,10 @@ def test_it_works(api: Api) -> None:
     path = f"/spend/connections/{connection['id']}"
     (listed_connection,) = api.get("/spend/connections").json()["data"]
     assert listed_connection == api.get(path).json()
-    changed = api.send("PUT", path, json={"name": "Shop 2"}).json()
-    assert changed == {**listed_connection, "name": "Shop 2"}
-    paused = api.send("POST", f"{path}/pause").json()
-    assert (paused["status"], paused["next_pull_at"]) == ("paused", None)
+    new_version = api.send("PUT", path, json={"name": "Shop 2"}).json()
+    assert new_version == {**listed_connection, "name": "Shop 2"}
+    paused_connection = api.send("POST", f"{path}/pause").json()
+    assert (paused_connection["status"], paused_connection["next_pull_at"]) == ("paused", None)
     assert api.send("POST", f"{path}/pull").json()["status"] == "paused"
     assert api.send("POST", f"{path}/resume").json()["status"] == "active"
     assert api.send("DELETE", path).json() == {"message": "Connection deleted."}
@@ -113,8 +113,8 @@ def test_what_is_refused(api: Api) -> None:
 
 
 def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
-    described = {"platform": "meta", "settings": {"pixel_id": "1234567890"}}
-    body = {**described, "secrets": {"access_token": TOKEN}}
+    description = {"platform": "meta", "settings": {"pixel_id": "1234567890"}}
+    body = {**description, "secrets": {"access_token": TOKEN}}
     destination_id = api.send("POST", "/destinations", json=body).json()["id"]
     connection = create(api, secrets={}, destination_id=destination_id)
     assert connection["secrets"] == ["access_token"]
@@ -147,8 +147,8 @@ def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: 
     assert "Malformed access token" in held_details["message"]
     assert TOKEN not in held_details["message"]
     assert "Meta" in held_details["remedy"]
-    resumed = api.send("PUT", f"/spend/connections/{connection}", json={"secrets": {"access_token": "new"}})
-    assert resumed.json()["status"] == "active"
+    update = api.send("PUT", f"/spend/connections/{connection}", json={"secrets": {"access_token": "new"}})
+    assert update.json()["status"] == "active"
 
 
 # ------------------------------------------------------------------------------------- checks
@@ -199,9 +199,13 @@ def test_a_check_shows_what_is_wrong(books: Books) -> None:
         assert (result.ok, result.account, result.spend) == (False, None, None)
         assert result.remedy is not None
         platform.then(pretend, limit)
-        throttled = checked(platform.url)
-        assert (throttled.ok, throttled.account is None, throttled.spend) == (False, False, None)
-        assert "limit reached" in throttled.message
+        throttled_result = checked(platform.url)
+        assert (throttled_result.ok, throttled_result.account is None, throttled_result.spend) == (
+            False,
+            False,
+            None,
+        )
+        assert "limit reached" in throttled_result.message
         assert len(platform.requests) == 3
 
 

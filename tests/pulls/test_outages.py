@@ -72,9 +72,9 @@ def test_it_works(pulls: Pulls) -> None:
     """
     with (
         FakePlatform(otherwise=Silence()) as silent,
-        FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as answering,
+        FakePlatform(otherwise=PretendMeta(fill(Books(), TODAY))) as responsive,
     ):
-        pulls.urls = {"meta": silent.url, "other": answering.url}
+        pulls.urls = {"meta": silent.url, "other": responsive.url}
         connect(pulls, "meta", SILENT)
         (other_connection,) = connect(pulls, "other", 1)
         pulls.run(puller(pulls, lambda: pulls_of(pulls, other_connection) > 0))

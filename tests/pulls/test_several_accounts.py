@@ -17,11 +17,11 @@ ACCOUNTS = 5
 
 def test_it_works(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their reports are fetched concurrently, but stored one at a time."""
-    store_rows, stored, running = pull.store_rows, 0, 0
+    store_rows, store_count, running = pull.store_rows, 0, 0
 
     async def store(*given: Any) -> int:
-        nonlocal stored, running
-        stored, running = stored + 1, running + 1
+        nonlocal store_count, running
+        store_count, running = store_count + 1, running + 1
         assert running == 1
         number = await store_rows(*given)
         running -= 1
@@ -36,5 +36,5 @@ def test_it_works(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
             for _ in range(ACCOUNTS)
         ]
         pulls.pull()
-    assert stored >= ACCOUNTS
+    assert store_count >= ACCOUNTS
     assert [pulls.state(row).history_share for row in rows] == [1.0] * ACCOUNTS

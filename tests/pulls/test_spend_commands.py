@@ -31,8 +31,8 @@ class Terminal:
         return code, out, err
 
     def json(self, command: str, *words: str, code: int = 0) -> Any:
-        ended, out, err = self.run(command, *words, "--json")
-        assert (ended, err) == (code, ""), out + err
+        exit_code, out, err = self.run(command, *words, "--json")
+        assert (exit_code, err) == (code, ""), out + err
         return json.loads(out)
 
 

@@ -38,10 +38,10 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         ) as server,
     ):
         url = server.url()
-        where = ("--data-dir", str(data_dir), "--json")
-        run_command("space", "create", "--name", "Shop", "--currency", "EUR", *where)
-        run_command("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *where)
-        key = json.loads(run_command("key", "create", "--space", "1", "--name", "x", *where).stdout)
+        data_options = ("--data-dir", str(data_dir), "--json")
+        run_command("space", "create", "--name", "Shop", "--currency", "EUR", *data_options)
+        run_command("space", "set", "--space", "1", "field_label.profile_field_1=Sport", *data_options)
+        key = json.loads(run_command("key", "create", "--space", "1", "--name", "x", *data_options).stdout)
         headers = {"Authorization": f"Bearer {key['key']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield client, data_dir
@@ -97,10 +97,10 @@ def operations(client: httpx.Client) -> dict[str, tuple[str, str]]:
 
 def plainly(client: httpx.Client) -> Send:
     """Return a function that sends examples as written."""
-    where = operations(client)
+    methods_and_paths = operations(client)
 
     def send(name: str, example: Example) -> str:
-        method, path = where[name]
+        method, path = methods_and_paths[name]
         body: dict[str, Any] = {} if example.body is None else {"json": example.body}
         if isinstance(example.body, str):
             body = {"content": example.body, "headers": {"Content-Type": "text/csv"}}

@@ -65,7 +65,7 @@ class Desk:
 
     def ignored(self, times: int = 1) -> list[tuple[str, str, int]]:
         """Wait until `times` ignored messages are stored, and return their counts."""
-        wait_until(lambda: sum(counted for *_, counted in self.counted()) >= times)
+        wait_until(lambda: sum(count for *_, count in self.counted()) >= times)
         return self.counted()
 
     def label(self, table: str, column: str, **labels: str) -> None:

@@ -14,13 +14,13 @@ CLIENTS: dict[str, Any] = {"py": SegmentClient, "rudder-py": RudderClient}
 
 
 def main(library: str, host: str, key: str, count: int) -> None:
-    failed: list[object] = []
+    failures: list[object] = []
     client = CLIENTS[library](
         key,
         host=f"{host}/segment",
         upload_interval=0.05,
         max_retries=100,
-        on_error=lambda *error: failed.append(error),
+        on_error=lambda *error: failures.append(error),
     )
     for number in range(count):
         order = {"order_id": f"{library}-{number}", "currency": "EUR"}
@@ -32,8 +32,8 @@ def main(library: str, host: str, key: str, count: int) -> None:
             client.queue.join()
     client.flush()
     client.shutdown()
-    if failed:
-        sys.exit(f"{failed[0]}")
+    if failures:
+        sys.exit(f"{failures[0]}")
 
 
 if __name__ == "__main__":

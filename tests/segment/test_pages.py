@@ -50,9 +50,9 @@ def test_a_page_cannot_return_money(desk: Desk, event: str) -> None:
 
 
 def test_a_negative_amount_of_a_page(desk: Desk) -> None:
-    refused = desk.browse("t", anonymousId="a1", event="Order Completed", properties={"revenue": -5})
-    assert refused.status_code == 400
-    assert refused.headers["access-control-allow-origin"] == ORIGIN
+    refusal = desk.browse("t", anonymousId="a1", event="Order Completed", properties={"revenue": -5})
+    assert refusal.status_code == 400
+    assert refusal.headers["access-control-allow-origin"] == ORIGIN
 
 
 def test_an_old_event_of_a_page_counts_when_it_arrives(desk: Desk) -> None:

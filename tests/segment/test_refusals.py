@@ -21,9 +21,9 @@ TRACK = {"userId": "u1", "event": "Signed Up"}
 
 def test_it_works(desk: Desk) -> None:
     """A message without a person is refused with the rule, and nothing is stored."""
-    refused = desk.post("track", {"event": "Signed Up"})
-    assert refused.status_code == 400
-    assert refused.json() == {
+    refusal = desk.post("track", {"event": "Signed Up"})
+    assert refusal.status_code == 400
+    assert refusal.json() == {
         "success": False,
         "code": "bad_request",
         "message": "The userId is required unless anonymousId is given.",
@@ -36,16 +36,16 @@ def test_it_works(desk: Desk) -> None:
 class TestKeys:
     @pytest.mark.parametrize("key", ["trk_sk_unknown", "trk_pk_unknown1", "", "ä"])
     def test_a_wrong_key(self, desk: Desk, key: str) -> None:
-        refused = desk.post("track", {**TRACK, "writeKey": key}, key)
-        assert (refused.status_code, refused.json()["code"]) == (401, "invalid_write_key")
-        assert "write key" in refused.json()["message"]
+        refusal = desk.post("track", {**TRACK, "writeKey": key}, key)
+        assert (refusal.status_code, refusal.json()["code"]) == (401, "invalid_write_key")
+        assert "write key" in refusal.json()["message"]
 
     def test_a_key_in_the_body(self, desk: Desk) -> None:
         assert desk.post("track", {**TRACK, "writeKey": desk.key}, key="").status_code == 200
 
     def test_an_api_key_without_the_scope(self, desk: Desk, make_key: Callable[..., str]) -> None:
-        refused = desk.post("track", TRACK, make_key(desk.stage.space_id, ["events:read"]))
-        assert (refused.status_code, refused.json()["success"]) == (403, False)
+        refusal = desk.post("track", TRACK, make_key(desk.stage.space_id, ["events:read"]))
+        assert (refusal.status_code, refusal.json()["success"]) == (403, False)
 
     def test_an_api_key_in_a_page(self, desk: Desk) -> None:
         assert desk.post("track", TRACK, headers={"Origin": ORIGIN}).status_code == 403
@@ -72,8 +72,8 @@ class TestKeys:
 
 class TestSizes:
     def test_a_large_message(self, desk: Desk) -> None:
-        refused = desk.post("track", {**TRACK, "properties": {"x": "y" * 33_000}})
-        assert (refused.status_code, refused.json()["message"]) == (
+        refusal = desk.post("track", {**TRACK, "properties": {"x": "y" * 33_000}})
+        assert (refusal.status_code, refusal.json()["message"]) == (
             400,
             "The message must have at most 32 kB.",
         )
@@ -86,15 +86,15 @@ class TestSizes:
 
     def test_a_large_batch(self, desk: Desk) -> None:
         body = json.dumps({"batch": [{"type": "track", **TRACK, "x": "y" * 30_000}] * 150}).encode()
-        refused = desk.post("batch", body)
-        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
-        packed = desk.post("batch", gzip.compress(body), headers={"Content-Encoding": "gzip"})
-        assert packed.status_code == 413
+        refusal = desk.post("batch", body)
+        assert (refusal.status_code, refusal.json()["code"]) == (413, "too_large")
+        packed_refusal = desk.post("batch", gzip.compress(body), headers={"Content-Encoding": "gzip"})
+        assert packed_refusal.status_code == 413
 
     @pytest.mark.parametrize("batch", [[], {}, None, [{"type": "track"}] * 1001])
     def test_a_batch_of_none_or_too_many(self, desk: Desk, batch: Any) -> None:
-        refused = desk.post("batch", {"batch": batch})
-        assert (refused.status_code, "batch" in refused.json()["message"]) == (400, True)
+        refusal = desk.post("batch", {"batch": batch})
+        assert (refusal.status_code, "batch" in refusal.json()["message"]) == (400, True)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ class TestSizes:
     ],
 )  # fmt: skip
 def test_a_malformed_message(desk: Desk, path: str, body: Any) -> None:
-    refused = desk.post(path, body)
-    assert refused.status_code == 400, refused.text
-    assert refused.json()["success"] is False
-    assert len(refused.json()["message"]) > 10
+    refusal = desk.post(path, body)
+    assert refusal.status_code == 400, refusal.text
+    assert refusal.json()["success"] is False
+    assert len(refusal.json()["message"]) > 10
     assert desk.rows("id") == []
 
 

@@ -16,8 +16,8 @@ from headwater.sources.outcomes import Source
 
 TABLE = Path(__file__).parent.parent / "data" / "source_judges.txt"
 DIFFERENCES = {
-    (judge, case): ours
-    for judge, case, ours, _ in (
+    (judge, case): our_verdict
+    for judge, case, our_verdict, _ in (
         line.split(" ", 3)
         for line in TABLE.read_text(encoding="utf-8").splitlines()
         if line and line[0] != "#"

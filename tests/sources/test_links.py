@@ -119,8 +119,8 @@ def test_what_to_mind(address: str, parts: LinkParts, expected: str) -> None:
 def test_the_spaces_own_names() -> None:
     parts = LinkParts("facebook_ads", utm_source="fb-paid", utm_medium="x")
     assert notes_on(PAGE, parts, **{"fb-paid": "facebook_ads"}) == []
-    changed = notes_on(PAGE, LinkParts("email"), newsletter="sms")
-    assert "count as SMS, not as E-mail" in changed[0]
+    changed_notes = notes_on(PAGE, LinkParts("email"), newsletter="sms")
+    assert "count as SMS, not as E-mail" in changed_notes[0]
 
 
 def test_case_of_campaigns() -> None:

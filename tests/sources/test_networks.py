@@ -41,13 +41,13 @@ def test_it_works() -> None:
 @pytest.mark.parametrize("stem", STEMS)
 def test_every_spelling(stem: str) -> None:
     name = f"{stem}_ads"
-    spaced, dashed = stem.replace("_", "+"), stem.replace("_", "-")
-    for value in (stem, stem.upper(), spaced, dashed, f"{stem}.example"):
+    spaced_name, dashed_name = stem.replace("_", "+"), stem.replace("_", "-")
+    for value in (stem, stem.upper(), spaced_name, dashed_name, f"{stem}.example"):
         assert source(f"utm_source={value}&utm_medium=paid-native").name == name
         assert source(f"utm_source={value}&utm_medium=newsletter").name != name
         assert source(f"utm_source={value}").name != name
         assert source(f"trk_source={value}&trk_type=cpc").name == name
-    for value in (name, name.upper(), f"{dashed}-ads", f"{spaced}+Ads", f"{stem}ads"):
+    for value in (name, name.upper(), f"{dashed_name}-ads", f"{spaced_name}+Ads", f"{stem}ads"):
         assert source(f"utm_source={value}").name == name, "paid by its ending"
         assert resolve(SourceParameters(value), None, NAMES)[0] == name
 
@@ -82,11 +82,11 @@ def test_numbers_and_names_belong_together() -> None:
 
 
 def test_a_removed_network_keeps_its_name_alone() -> None:
-    removed = NETWORKS[0]._replace(is_removed=True)
-    names = make_source_names((), (removed, *NETWORKS[1:]))
-    assert names.get_name(removed.number) == removed.name
-    assert removed.name not in names.sources
-    assert removed.platform not in names.platforms
+    removed_network = NETWORKS[0]._replace(is_removed=True)
+    names = make_source_names((), (removed_network, *NETWORKS[1:]))
+    assert names.get_name(removed_network.number) == removed_network.name
+    assert removed_network.name not in names.sources
+    assert removed_network.platform not in names.platforms
     assert source("utm_source=taboola_ads", names).name != "taboola_ads"
 
 

@@ -69,10 +69,10 @@ def test_a_direct_visit_by_a_link_that_was_passed_on() -> None:
 
 
 def test_hosts_that_are_no_source() -> None:
-    excluded = Exclusions(own_hosts=["mine.example"], also=["partner.example"])
+    exclusions = Exclusions(own_hosts=["mine.example"], also=["partner.example"])
 
     def referrer(host: str) -> str:
-        return list_findings(PAGE, host, excluded)[-1]
+        return list_findings(PAGE, host, exclusions)[-1]
 
     assert referrer("shop.example").endswith("one of the business's own pages.")
     assert referrer("www.mine.example").endswith("one of the business's own pages.")

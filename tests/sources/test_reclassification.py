@@ -30,13 +30,13 @@ links = st.lists(st.sampled_from(QUERIES), max_size=6).map(lambda some: f"{PAGE}
 
 def view_of(url: str, referrer: str | None, names: SourceNames) -> ClassifiedTouch | None:
     """Return a page view as the pipeline classifies it, or None if it makes no touch."""
-    classified = explain(Landing(url, referrer and f"https://{referrer}/"), SHIPPED, names)
-    outcome = classified.outcome
+    explanation = explain(Landing(url, referrer and f"https://{referrer}/"), SHIPPED, names)
+    outcome = explanation.outcome
     if not isinstance(outcome, Source):
         return None
     return ClassifiedTouch(
         kind=TouchKind.VIEW, url=url, referrer_host=referrer, source=outcome.name,
-        rule=outcome.rule, ad=classified.ad,
+        rule=outcome.rule, ad=explanation.ad,
     )  # fmt: skip
 
 
@@ -64,10 +64,10 @@ def test_a_page_view_is_what_a_new_one_would_be(
     url: str, referrer: str | None, *, was: bool, now: bool
 ) -> None:
     before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
-    stored, new = view_of(url, referrer, before), view_of(url, referrer, after)
-    assert (stored is None) == (new is None), "names do not decide whether there is a touch"
-    if stored is not None:
-        assert classify_anew(stored, SHIPPED, after) == new
+    stored_touch, new_touch = view_of(url, referrer, before), view_of(url, referrer, after)
+    assert (stored_touch is None) == (new_touch is None), "names do not decide whether there is a touch"
+    if stored_touch is not None:
+        assert classify_anew(stored_touch, SHIPPED, after) == new_touch
 
 
 @given(
@@ -82,40 +82,40 @@ def test_an_event_is_what_a_new_one_would_be(
     url: str, declared: SourceParameters, *, was: bool, now: bool
 ) -> None:
     before, after = (NAMES if has_own_names else SHIPPED_ALONE for has_own_names in (was, now))
-    stored = event_of(url, declared, before)
+    stored_touch = event_of(url, declared, before)
     # An event's own trk_type isn't kept. It is only known if the rule was one of these.
-    assume(declared.type is None or stored.rule in PAID_RULES | DECLARED or before is after)
-    assert classify_anew(stored, SHIPPED, after) == event_of(url, declared, after)
+    assume(declared.type is None or stored_touch.rule in PAID_RULES | DECLARED or before is after)
+    assert classify_anew(stored_touch, SHIPPED, after) == event_of(url, declared, after)
 
 
 def test_click_ids_that_were_stale_stay_so() -> None:
-    stored = ClassifiedTouch(
+    stored_touch = ClassifiedTouch(
         kind=TouchKind.VIEW, url=f"{PAGE}?gclid=1&utm_source=fb-paid", referrer_host=None,
         source="referral", rule="campaign", ad=Ad(), stale=frozenset({"gclid"}),
     )  # fmt: skip
-    assert classify_anew(stored, SHIPPED, NAMES).rule == "own_utm_source"
+    assert classify_anew(stored_touch, SHIPPED, NAMES).rule == "own_utm_source"
 
 
 def test_an_ad_that_did_not_come_from_the_url_stays() -> None:
-    stored = event_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", SourceParameters("x"), NAMES)
-    stored = msgspec.structs.replace(stored, ad=Ad(keyword="boots", campaign_id="7"))
-    assert classify_anew(stored, SHIPPED, SHIPPED_ALONE).ad == Ad(keyword="boots", campaign_id="7")
+    stored_touch = event_of(f"{PAGE}?utm_source=fb-paid&utm_term=boots", SourceParameters("x"), NAMES)
+    stored_touch = msgspec.structs.replace(stored_touch, ad=Ad(keyword="boots", campaign_id="7"))
+    assert classify_anew(stored_touch, SHIPPED, SHIPPED_ALONE).ad == Ad(keyword="boots", campaign_id="7")
 
 
 def test_a_touchpoint_sent_by_itself() -> None:
-    stored = ClassifiedTouch(
+    stored_touch = ClassifiedTouch(
         kind=TouchKind.SENT, url=f"{PAGE}?utm_source=fb-paid", referrer_host="paypal.com",
         source="facebook_ads", rule="own_utm_source", ad=Ad(),
     )  # fmt: skip
-    back = classify_anew(stored, SHIPPED, SHIPPED_ALONE)
-    assert (back.source, back.rule) == ("referral", "campaign")
+    reset_touch = classify_anew(stored_touch, SHIPPED, SHIPPED_ALONE)
+    assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")
 
 
 def test_a_referrer_that_is_excluded_since() -> None:
-    stored = view_of(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
-    assert stored is not None
-    back = classify_anew(stored, Exclusions(also=["pay.example"]), SHIPPED_ALONE)
-    assert (back.source, back.rule) == ("referral", "campaign")
+    stored_touch = view_of(f"{PAGE}?utm_source=fb-paid", "pay.example", NAMES)
+    assert stored_touch is not None
+    reset_touch = classify_anew(stored_touch, Exclusions(also=["pay.example"]), SHIPPED_ALONE)
+    assert (reset_touch.source, reset_touch.rule) == ("referral", "campaign")
 
 
 @pytest.mark.parametrize(

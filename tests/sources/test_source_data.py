@@ -109,8 +109,8 @@ def write_upstream(folder: Path) -> None:
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     date = "2026-01-02T03:04:05Z"
-    dated = {**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-    subprocess.run([*git, "commit", "-qm", "x"], check=True, env=dated)
+    environment = {**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    subprocess.run([*git, "commit", "-qm", "x"], check=True, env=environment)
 
 
 def refresh(*arguments: Path | str) -> subprocess.CompletedProcess[str]:
@@ -124,16 +124,16 @@ def test_refreshing(tmp_path: Path) -> None:
     assert refresh(*arguments, "--check").returncode == 1
     assert not target.exists()
     assert refresh(*arguments).returncode == 0
-    written = target.read_text()
-    assert re.search(r"commit [0-9a-f]{40} of 2026-01-02", written)
-    lines = [line for line in written.splitlines() if line[0] != "#"]
+    text = target.read_text()
+    assert re.search(r"commit [0-9a-f]{40} of 2026-01-02", text)
+    lines = [line for line in text.splitlines() if line[0] != "#"]
     assert {"*.chatgpt.com ai_chat_gpt", "google.co.uk google", "*.bing.com bing",
             "news.google.com google", "*.facebook.com facebook", "*.x.com/i/grok ai_grok",
             "android-app://com.reddit.frontpage reddit"} <= set(lines)  # fmt: skip
     assert lines == sorted(lines)
-    assert not re.search(r"other|unlisted|\*\.m\.|www\.", written)
+    assert not re.search(r"other|unlisted|\*\.m\.|www\.", text)
     assert refresh(*arguments).returncode == refresh(*arguments, "--check").returncode == 0
-    assert target.read_text() == written
+    assert target.read_text() == text
 
 
 def test_refreshing_stops_at_what_it_does_not_know(tmp_path: Path) -> None:

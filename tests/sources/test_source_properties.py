@@ -63,8 +63,8 @@ def test_unknown_parameters_change_nothing(
     extra = "&".join(
         f"{name}={quote(value, errors='replace')}" for name, value in noise if name not in _READ_PARAMETERS
     )
-    mixed = f"{extra}&{query}" if before else f"{query}&{extra}"
-    assert outcome(mixed, referrer) == outcome(query, referrer)
+    mixed_query = f"{extra}&{query}" if before else f"{query}&{extra}"
+    assert outcome(mixed_query, referrer) == outcome(query, referrer)
 
 
 def test_thousands_of_unknown_parameters_change_nothing() -> None:
@@ -74,19 +74,19 @@ def test_thousands_of_unknown_parameters_change_nothing() -> None:
 @given(cases, st.data())
 def test_the_order_of_parameters_does_not_matter(case: tuple[str, ...], data: st.DataObject) -> None:
     *_, query, referrer = case
-    mixed = "&".join(data.draw(st.permutations(query.replace("&amp;", "&").split("&"))))
-    assert outcome(mixed, referrer) == outcome(query, referrer)
+    mixed_query = "&".join(data.draw(st.permutations(query.replace("&amp;", "&").split("&"))))
+    assert outcome(mixed_query, referrer) == outcome(query, referrer)
 
 
 @given(st.sampled_from(HOSTS), st.data())
 def test_spellings_of_a_host_do_not_matter(host: str, data: st.DataObject) -> None:
-    spelled = "".join(data.draw(st.sampled_from([c.lower(), c.upper()])) for c in host)
+    spelling = "".join(data.draw(st.sampled_from([c.lower(), c.upper()])) for c in host)
     user = data.draw(st.sampled_from(["", "user@", "user:pass@", "www.google.de@", "a@b@"]))
     dots = data.draw(st.sampled_from(["", ".", ".."]))
     port = data.draw(st.sampled_from(["", ":", ":443", ":65535"]))
     scheme = data.draw(st.sampled_from(["https", "HTTP", "Https"]))
     plain = outcome("", f"https://{host}/")
-    assert outcome("", f"{scheme}://{user}{spelled}{dots}{port}/") == plain
+    assert outcome("", f"{scheme}://{user}{spelling}{dots}{port}/") == plain
 
 
 @pytest.mark.parametrize(

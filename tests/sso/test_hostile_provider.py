@@ -198,9 +198,11 @@ def test_an_answer_counts_once(desk: Desk) -> None:
 def test_a_code_works_only_in_its_own_login(desk: Desk) -> None:
     """A stolen code fails at the provider, because its verifier is in another browser."""
     fake, victim, thief = desk.make(), desk.browser(), desk.browser()
-    stolen = desk.answer(fake, desk.begin(victim, fake))
+    stolen_answer = desk.answer(fake, desk.begin(victim, fake))
     own_query = desk.begin(thief, fake)
-    refused(desk.come_back(thief, fake, {**stolen, "state": own_query["state"]}), SsoReason.CODE_REFUSED)
+    refused(
+        desk.come_back(thief, fake, {**stolen_answer, "state": own_query["state"]}), SsoReason.CODE_REFUSED
+    )
 
 
 @pytest.mark.parametrize(

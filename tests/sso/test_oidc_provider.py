@@ -144,10 +144,10 @@ def rules(certified: Certified, database_url: str) -> Callable[..., None]:
 
     def put(*rules: RoleRule) -> None:
         settings = ProviderSettings("Corp ID", ("corp.example",), rules=rules, scopes=("groups",))
-        changed = SsoProvider(
+        provider = SsoProvider(
             certified.provider.name, certified.issuer, "headwater", certified.provider.sealed_secret, settings
         )
-        Accounts(database_url).run(lambda connection: change_provider(connection, changed))
+        Accounts(database_url).run(lambda connection: change_provider(connection, provider))
 
     return put
 
@@ -243,12 +243,12 @@ def test_assistants_are_admitted_after_a_sign_in(
     rules(RoleRule(space_id, Role.VIEWER))
     person = colleague()
     redirect_uri = "http://127.0.0.1:33418/callback"
-    registered = person.browser.post(
+    registration = person.browser.post(
         f"{signing.base_url}/mcp/oauth/register",
         json={"client_name": "Test", "redirect_uris": [redirect_uri]},
         headers={"X-Forwarded-For": "13.0.0.1"},
     ).json()
-    assistant = Assistant(registered["client_id"], redirect_uri)
+    assistant = Assistant(registration["client_id"], redirect_uri)
     assert challenge_of(assistant.verifier)
     query = httpx.QueryParams(assistant.request(state="s" * 500))
     login = person.open(f"/mcp/oauth/authorize?{query}")

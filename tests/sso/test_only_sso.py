@@ -80,24 +80,24 @@ def test_it_works(desk: Desk, terminal: Terminal, connection: psycopg.Connection
         "has_secret": True, "domains": DOMAIN,
         "roles": f"{role}, {space_id}:viewer", "require": "hd=acme.example",
     }  # fmt: skip
-    stored = connection.execute(
+    row = connection.execute(
         "SELECT client_secret FROM sso_providers WHERE name = %s", (fake.name,)
     ).fetchone()
-    assert stored is not None
-    assert SECRET.encode() not in stored[0]
+    assert row is not None
+    assert SECRET.encode() not in row[0]
     assert terminal.run("test", fake.name) == {
         "name": fake.name, "token_endpoint": f"{fake.issuer}/token", "keys": 1,
     }  # fmt: skip
     refused(desk.sign_in(fake), SsoReason.REQUIRED_CLAIM)
-    changed = terminal.run(
+    new_version = terminal.run(
         "set", fake.name, "--title", "Acme ID", "--require", "name=Ada", "--scope", "groups"
     )
-    assert changed == {**added_provider, "title": "Acme ID", "require": "name=Ada"}
+    assert new_version == {**added_provider, "title": "Acme ID", "require": "name=Ada"}
     query = desk.begin(desk.browser(), fake)
     assert query["scope"] == "openid email profile groups"
     assert desk.sign_in(fake).status_code == 303  # with the unchanged secret
     rows = terminal.run("list")
-    assert {"passwords": "all", **changed} in rows
+    assert {"passwords": "all", **new_version} in rows
     email = fake.account["email"]
     assert terminal.run("unlink", fake.name, "--email", email) == {"provider": fake.name, "email": email}
     fake.account["sub"] = "a new account"
@@ -189,8 +189,8 @@ def test_no_password_is_chosen_elsewhere(desk: Desk, required: FakeProvider, spa
     assert desk.sign_in(required, browser, next_path=link).headers["location"] == link
     console = desk.console()
     console.client.cookies.set("headwater_session", browser.cookies["headwater_session"])
-    joined = console.fill(link, link)
-    assert joined.url.path.startswith(f"/console/spaces/{space_id}")
+    page = console.fill(link, link)
+    assert page.url.path.startswith(f"/console/spaces/{space_id}")
     assert "Change password" not in console.get("/console/account").text
     form = console.form("/console/account", "/console/account/name")
     form.action = "/console/account/password"

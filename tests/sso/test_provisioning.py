@@ -59,12 +59,12 @@ def test_it_works(desk: Desk, connection: psycopg.Connection, make_space: Callab
 def test_roles_of_rules() -> None:
     """The highest role that applies, for every combination of rules."""
     for groups, *roles in product(((), ("a",), ("b",), ("a", "b")), Role, Role, (*Role, None)):
-        a, b, everybody = roles
+        a, b, everybody_role = roles
         assert a is not None
         assert b is not None
         rules = [RoleRule(1, a, "a"), RoleRule(1, b, "b")]
-        rules += [RoleRule(1, everybody)] if everybody else []
-        fitting = {role for role, group in ((a, "a"), (b, "b")) if group in groups} | {everybody}
+        rules += [RoleRule(1, everybody_role)] if everybody_role else []
+        fitting = {role for role, group in ((a, "a"), (b, "b")) if group in groups} | {everybody_role}
         best = next((role for role in Role if role in fitting), None)
         assert find_roles(rules, groups) == {1: GrantedRole(best, follows_groups=True)}
     assert find_roles([RoleRule(2, Role.VIEWER)], ["x"]) == {

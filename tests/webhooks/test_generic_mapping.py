@@ -89,8 +89,8 @@ def test_what_cannot_be_kept_is_left_out() -> None:
     )  # fmt: skip
     assert "Left out: " in outcome.detail
     assert "The phone must be a string of at most 64 characters." in outcome.detail
-    typed = {**SESSION, "customer_details": {**details, "name": ["Ada"], "phone": {"a": 1}}}
-    outcome = read("stripe", stripe("checkout.session.completed", typed))
+    session = {**SESSION, "customer_details": {**details, "name": ["Ada"], "phone": {"a": 1}}}
+    outcome = read("stripe", stripe("checkout.session.completed", session))
     assert outcome.status is Status.ACCEPTED
     assert "The full_name must be text or a number." in outcome.detail
     invalid = {**SESSION, "customer_details": {"email": "no address"}}

@@ -87,8 +87,8 @@ def test_it_works(webhooks: Hooks) -> None:
     hook.queue().process()
     assert hook.queue().values("events", "id") == []
     assert hook.deliveries("is_test") == [True]
-    taking = webhooks.make("shopify", test_orders="count")
-    assert taking.deliver({**ORDER, "test": True}).json()["status"] == "accepted"
+    counting_hook = webhooks.make("shopify", test_orders="count")
+    assert counting_hook.deliver({**ORDER, "test": True}).json()["status"] == "accepted"
 
 
 @pytest.mark.parametrize(("kind", "body", "headers"), TESTS)
@@ -264,8 +264,8 @@ TAGGED = {"landing_site": "/?utm_source=google&utm_medium=cpc&utm_campaign=sprin
     ("", "Appstle ", "loop-"), ("recurring", "Renewal"), ("order", "Subscription"), (" ", "_", "-"),
 )])  # fmt: skip
 def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> None:
-    app, renews, renewed, between = parts
-    for words in ((renews, renewed), (renewed, renews)):
+    app, renews, renewal_of, between = parts
+    for words in ((renews, renewal_of), (renewal_of, renews)):
         tags = f"vip, {app}{between.join(words)}"
         order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
         assert "trk_source" not in order, tags

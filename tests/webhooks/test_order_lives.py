@@ -270,8 +270,8 @@ def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connec
         if draw.random() < 0.5:
             life.returned -= amount
             order["refunds"].pop()
-            withdrawn = {"amount": "0", "event_time": later, **person}
-            events.append(by("api_key", event(**withdrawn, idempotency_key=refund_event.idempotency_key)))
+            withdrawal = {"amount": "0", "event_time": later, **person}
+            events.append(by("api_key", event(**withdrawal, idempotency_key=refund_event.idempotency_key)))
         if draw.random() < 0.5:
             state = {"idempotency_key": f"{key}:0", **person}
             events.append(by("api_key", event(**state, amount="-100.00", event_time=later)))

@@ -147,9 +147,9 @@ def test_it_works(text: str, found: Any) -> None:
     ],
 )
 def test_what_cannot_be_read(text: str, why: str) -> None:
-    with pytest.raises(ValueError, match=r"\w") as caught:
+    with pytest.raises(ValueError, match=r"\w") as error_info:
         parse(text)
-    assert why in str(caught.value)
+    assert why in str(error_info.value)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_a_value_that_does_not_fit(text: str) -> None:
 )
 def test_a_function_of_the_wrong_values(text: str, why: str) -> None:
     """The reason doesn't quote the body, which may contain a person's address."""
-    with pytest.raises(ValueError, match="cannot be evaluated") as caught:
+    with pytest.raises(ValueError, match="cannot be evaluated") as error_info:
         parse(text).find(DOCUMENT)
-    assert str(caught.value) == f"cannot be evaluated: {why}"
+    assert str(error_info.value) == f"cannot be evaluated: {why}"
 
 
 JSON = st.recursive(
@@ -253,9 +253,9 @@ def test_settings() -> None:
     ],
 )
 def test_settings_that_cannot_be_used(kind: str, key: str, value: str, why: str) -> None:
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(Invalid) as error_info:
         read_settings(kind, {key: value})
-    assert why in caught.value.errors[key][0]
+    assert why in error_info.value.errors[key][0]
 
 
 def test_a_generic_webhook_says_what_it_is_for() -> None:

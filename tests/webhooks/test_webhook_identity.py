@@ -43,8 +43,8 @@ def stored(hook: Hook) -> int:
 
 def standard(secret: str, body: dict[str, Any], number: str, at: int) -> dict[str, str]:
     key = base64.b64decode(secret.removeprefix("whsec_"))
-    signed = f"{number}.{at}.{json.dumps(body)}".encode()
-    digest = base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+    signed_text = f"{number}.{at}.{json.dumps(body)}".encode()
+    digest = base64.b64encode(hmac.digest(key, signed_text, "sha256")).decode()
     return {"webhook-id": number, "webhook-timestamp": str(at), "webhook-signature": f"v1,{digest}"}
 
 
@@ -68,8 +68,8 @@ def test_an_id_that_is_signed_tells_deliveries_apart(webhooks: Hooks) -> None:
         assert answer.status_code == 200, answer.text
     assert stored(hook) == 2
     assert keys(hook) == {"generic:msg_1", "generic:msg_2"}
-    stolen = standard(secret, BODY, "msg_1", now) | {"webhook-id": "msg_3"}
-    assert hook.post(raw, stolen).status_code == 401
+    stolen_headers = standard(secret, BODY, "msg_1", now) | {"webhook-id": "msg_3"}
+    assert hook.post(raw, stolen_headers).status_code == 401
 
 
 def test_without_a_secret_nothing_is_signed_and_the_id_is_believed(webhooks: Hooks) -> None:
@@ -82,8 +82,8 @@ def test_without_a_secret_nothing_is_signed_and_the_id_is_believed(webhooks: Hoo
 def test_the_published_example() -> None:
     message = WebhookRequest(EXAMPLE, EXAMPLE_BODY, EXAMPLE_TIME)
     assert check_signature(READER, EXAMPLE_SECRET, message) == message
-    turned = EXAMPLE | {"webhook-signature": f"v1,AAAA v2,BBBB {EXAMPLE['webhook-signature']}"}
-    assert check_signature(READER, EXAMPLE_SECRET, WebhookRequest(turned, EXAMPLE_BODY, EXAMPLE_TIME))
+    headers = EXAMPLE | {"webhook-signature": f"v1,AAAA v2,BBBB {EXAMPLE['webhook-signature']}"}
+    assert check_signature(READER, EXAMPLE_SECRET, WebhookRequest(headers, EXAMPLE_BODY, EXAMPLE_TIME))
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:
 
 def test_what_shopify_reports_again_and_again_is_told_apart_by_the_body() -> None:
     settings = {"settings": {"event.orders/updated": "custom_event_1"}}
-    updated = [
+    outcomes = [
         read("shopify", {**ORDER, "updated_at": moment}, **settings,
              headers={"X-Shopify-Topic": "orders/updated", "X-Shopify-Event-Id": "same"})
         for moment in ("2026-05-13T11:00:00Z", "2026-05-13T12:00:00Z", "2026-05-13T12:00:00Z")
     ]  # fmt: skip
-    first, second, third = (outcome.event and outcome.event.idempotency_key for outcome in updated)
+    first, second, third = (outcome.event and outcome.event.idempotency_key for outcome in outcomes)
     assert first != second
     assert second == third
 
@@ -135,9 +135,9 @@ def test_what_shopify_reports_again_and_again_is_told_apart_by_the_body() -> Non
 def test_a_refund_of_woocommerce_counts_once(webhooks: Hooks) -> None:
     hook = webhooks.make("woocommerce")
     hook.deliver(WOO)
-    refunded = {**WOO, "status": "refunded"}
+    refunded_order = {**WOO, "status": "refunded"}
     for shop in ("https://shop.example/", "https://other.example/", "nonsense"):
-        hook.deliver(refunded, X_WC_Webhook_Topic="order.updated", X_WC_Webhook_Source=shop)
+        hook.deliver(refunded_order, X_WC_Webhook_Topic="order.updated", X_WC_Webhook_Source=shop)
     assert stored(hook) == 2
 
 

@@ -154,8 +154,8 @@ def test_woocommerce_s_statuses() -> None:
     completed = event_of("woocommerce", {**WOO, "status": "completed"})
     assert (completed["event_name"], completed["order_id"]) == ("purchase", "727")
     for status in ("refunded", "cancelled", "failed", "trash"):
-        returned = refund_of("woocommerce", {**WOO, "status": status})
-        assert (returned["order_ids"], returned["statements"]) == (
+        refund = refund_of("woocommerce", {**WOO, "status": status})
+        assert (refund["order_ids"], refund["statements"]) == (
             ["727"], [{"version": T0 * 1000}]
         )  # fmt: skip
     for status in ("pending", "on-hold", "checkout-draft"):

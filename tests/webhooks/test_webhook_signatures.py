@@ -77,8 +77,8 @@ def test_what_a_timestamped_one_must_not_be(kind: str, header: str, tolerance: i
         (f"t={T},v1={stamped(T, b'other')}", "does not match"),
         (f"t={old},v1={stamped(old)}", "minutes old"),
     ]
-    for value, why in bad:
-        with pytest.raises(UnverifiedRequest, match=why):
+    for value, reason in bad:
+        with pytest.raises(UnverifiedRequest, match=reason):
             check(kind, header, value)
 
 
@@ -87,11 +87,11 @@ def test_what_a_timestamped_one_must_not_be(kind: str, header: str, tolerance: i
 )
 def test_in_base64(kind: str, header: str) -> None:
     check(kind, header, BASE64)
-    for value, why in [
+    for value, reason in [
         (None, "missing"), ("", "does not match"), (HEX, "does not match"),
         (OTHER_BASE64, "does not match"), (BASE64[:-1], "does not match"), ("é", "does not match"),
     ]:  # fmt: skip
-        with pytest.raises(UnverifiedRequest, match=why):
+        with pytest.raises(UnverifiedRequest, match=reason):
             check(kind, header, value)
 
 
@@ -126,10 +126,14 @@ def test_only_woocommerce_s_ping_needs_none() -> None:
 
 def test_secrets_are_sealed_to_their_webhook() -> None:
     key, other_key = derive_key("a" * 32), derive_key("b" * 32)
-    sealed = seal(key, "s3cret", b"1" * 32)
-    assert b"s3cret" not in sealed
-    assert sealed != seal(key, "s3cret", b"1" * 32)
-    assert unseal(key, sealed, b"1" * 32) == b"s3cret"
-    for wrong in ((other_key, sealed, b"1" * 32), (key, sealed, b"2" * 32), (key, sealed[:20], b"1")):
+    sealed_secret = seal(key, "s3cret", b"1" * 32)
+    assert b"s3cret" not in sealed_secret
+    assert sealed_secret != seal(key, "s3cret", b"1" * 32)
+    assert unseal(key, sealed_secret, b"1" * 32) == b"s3cret"
+    for wrong in (
+        (other_key, sealed_secret, b"1" * 32),
+        (key, sealed_secret, b"2" * 32),
+        (key, sealed_secret[:20], b"1"),
+    ):
         with pytest.raises(Unsealable):
             unseal(*wrong)

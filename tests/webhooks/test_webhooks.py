@@ -164,8 +164,8 @@ def test_a_secret_sealed_under_another_key(webhooks: Hooks, database_url: str, t
     hook = webhooks.make("shopify")
     running = run_application(Settings(secret_key="k" * 32, data_dir=tmp_path), database_url)
     try:
-        moved = Hook(hook.stage, running.base_url, hook.type, hook.id, hook.token, hook.secret)
-        assert moved.deliver(ORDER).status_code == 503
+        moved_hook = Hook(hook.stage, running.base_url, hook.type, hook.id, hook.token, hook.secret)
+        assert moved_hook.deliver(ORDER).status_code == 503
     finally:
         running.stop()
     assert hook.deliver(ORDER).status_code == 200
@@ -284,14 +284,16 @@ def test_the_last_200_are_kept(webhooks: Hooks) -> None:
 def test_spaces_never_mix(webhooks: Hooks, connection: psycopg.Connection) -> None:
     """Webhooks of two Spaces accept the same body."""
     twin = make_stage(connection)
-    mine, theirs = webhooks.make("shopify"), webhooks.make("shopify", "theirs", twin)
-    receipts = [int(hook.deliver(ORDER).json()["receipt_id"]) for hook in (mine, theirs)]
-    for hook, receipt in zip((mine, theirs), receipts, strict=True):
+    own_hook, other_hook = webhooks.make("shopify"), webhooks.make("shopify", "theirs", twin)
+    receipts = [int(hook.deliver(ORDER).json()["receipt_id"]) for hook in (own_hook, other_hook)]
+    for hook, receipt in zip((own_hook, other_hook), receipts, strict=True):
         hook.queue().process()
         assert hook.queue().values("events", "id") == [receipt]
         assert hook.deliveries("receipt_id") == [receipt]
-    swapped = Hook(mine.stage, mine.base_url, "shopify", mine.id, mine.token, theirs.secret)
-    assert swapped.deliver(ORDER).status_code == 401
+    swapped_hook = Hook(
+        own_hook.stage, own_hook.base_url, "shopify", own_hook.id, own_hook.token, other_hook.secret
+    )
+    assert swapped_hook.deliver(ORDER).status_code == 401
 
 
 def test_it_is_no_operation_of_the_api(server: Running) -> None:

@@ -82,11 +82,11 @@ def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
 
 def test_short_faults_are_waited_for(pulls: Pulls) -> None:
     short = {"quotaErrorDetails": {"retryDelay": "7s"}}
-    throttled = error(429, "quotaError", "RESOURCE_TEMPORARILY_EXHAUSTED", details=short)
+    throttling = error(429, "quotaError", "RESOURCE_TEMPORARILY_EXHAUSTED", details=short)
     cut = Answer(body=b'{"results": [{"campaign": {"id": "12')
     books = fill(Books(), TODAY, days=3)
-    answering = checks.interrupt(checks.interrupt(PretendGoogle(books), cut, 2, 1), throttled, 2, 1)
-    with checks.served(pulls, GOOGLE, answering):
+    reaction = checks.interrupt(checks.interrupt(PretendGoogle(books), cut, 2, 1), throttling, 2, 1)
+    with checks.served(pulls, GOOGLE, reaction):
         GOOGLE.connect(pulls)
         pulls.pull()
     checks.check_books(pulls, books)
@@ -95,8 +95,8 @@ def test_short_faults_are_waited_for(pulls: Pulls) -> None:
 
 def test_a_long_quota_ends_the_pull_until_then(pulls: Pulls) -> None:
     details = {"quotaErrorDetails": {"rateScope": "DEVELOPER", "retryDelay": "7200s"}}
-    exhausted = error(429, "quotaError", "RESOURCE_EXHAUSTED", details=details)
-    state = checks.pull_with_fault(pulls, GOOGLE, exhausted)
+    exhaustion = error(429, "quotaError", "RESOURCE_EXHAUSTED", details=details)
+    state = checks.pull_with_fault(pulls, GOOGLE, exhaustion)
     assert state.next_pull_at.startswith("2026-11-25T14:00:00")
     assert pulls.waited == []
 

@@ -26,7 +26,7 @@ def test_rows_and_requests_mean_the_same(pulls: Pulls) -> None:
     with served(pulls, GOOGLE, pretend) as platform:
         GOOGLE.connect(pulls)
         pulls.pull()
-    spent: dict[tuple[str, str, str], int] = {}
+    costs: dict[tuple[str, str, str], int] = {}
     for search_call in [request for request in platform.requests if request.target != "/token"]:
         fields = {"customerId": search_call.target.split("/")[3], **search_call.json()}
         request = service.SearchGoogleAdsRequest.pb()()
@@ -36,6 +36,6 @@ def test_rows_and_requests_mean_the_same(pulls: Pulls) -> None:
             row = service.GoogleAdsRow.pb()()
             json_format.ParseDict(item, row)
             key = row.segments.date, str(row.campaign.id), str(row.ad_group_ad.ad.id or "")
-            spent[key] = row.metrics.cost_micros
-    stored = {(str(row[0]), row[3], row[5]): int(row[7] * 1_000_000) for row in pulls.rows()}
-    assert stored == {key: micros for key, micros in spent.items() if key[0]}
+            costs[key] = row.metrics.cost_micros
+    stored_costs = {(str(row[0]), row[3], row[5]): int(row[7] * 1_000_000) for row in pulls.rows()}
+    assert stored_costs == {key: micros for key, micros in costs.items() if key[0]}

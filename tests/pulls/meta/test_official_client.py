@@ -57,9 +57,11 @@ def test_the_requests_mean_the_same(pulls: Pulls) -> None:
         target = request.target.replace("/?", "?")  # the client adds a slash to some paths
         return pretend(replace(request, target=target, headers={"authorization": f"Bearer {TOKEN}"}))
 
-    with FakePlatform(otherwise=pretend) as ours, FakePlatform(otherwise=answer) as theirs:
-        pulls.urls["meta"] = ours.url
+    with FakePlatform(otherwise=pretend) as own_platform, FakePlatform(otherwise=answer) as client_platform:
+        pulls.urls["meta"] = own_platform.url
         pulls.connect("meta", SETTINGS, SECRETS)
         pulls.pull()
-        _call(theirs)
-    assert [_meaning(request) for request in ours.requests[:3]] == list(map(_meaning, theirs.requests))
+        _call(client_platform)
+    assert [_meaning(request) for request in own_platform.requests[:3]] == list(
+        map(_meaning, client_platform.requests)
+    )

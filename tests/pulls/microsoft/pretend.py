@@ -36,10 +36,10 @@ EXPIRED = Answer(
 
 
 def pack(text: bytes) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    archive_bytes = io.BytesIO()
+    with zipfile.ZipFile(archive_bytes, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("123456789.csv", text)
-    return packed.getvalue()
+    return archive_bytes.getvalue()
 
 
 class PretendMicrosoft:

@@ -93,12 +93,12 @@ def test_downloads_that_cannot_be_used(pulls: Pulls, answer: Answer, fault: str)
 def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -> None:
     books = fill(Books(), TODAY, days=3)
     pretend = PretendMicrosoft(books)
-    stored: list[str] = []
+    refresh_tokens: list[str] = []
 
     def answer(request: Received) -> Answer:
         if "token" not in request.target:
-            stored.append(_stored_secrets(pulls, connection)["refresh_token"])
-            assert stored[-1] == pretend.refresh_token
+            refresh_tokens.append(_stored_secrets(pulls, connection)["refresh_token"])
+            assert refresh_tokens[-1] == pretend.refresh_token
         return pretend(request)
 
     with checks.served(pulls, MICROSOFT, answer):
@@ -113,7 +113,7 @@ def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -
         pulls.pull()
     assert pulls.state(connection).status == "active"
     checks.check_books(pulls, books)
-    assert set(stored) == {"M.C5_refresh.1", "M.C5_refresh.2"}
+    assert set(refresh_tokens) == {"M.C5_refresh.1", "M.C5_refresh.2"}
 
 
 def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:

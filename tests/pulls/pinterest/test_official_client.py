@@ -54,13 +54,13 @@ def _api(name: str, api: Any) -> Any:
 def test_the_requests_mean_the_same(pulls: Pulls) -> None:
     books = fill(Books(), TODAY, days=3)
     with (
-        served(pulls, PINTEREST, PretendPinterest(books)) as ours,
-        FakePlatform(otherwise=PretendPinterest(books)) as theirs,
+        served(pulls, PINTEREST, PretendPinterest(books)) as own_platform,
+        FakePlatform(otherwise=PretendPinterest(books)) as client_platform,
     ):
         PINTEREST.connect(pulls)
         pulls.pull()
-        _call(theirs)
-    assert [meaning(request, "authorization") for request in ours.requests[:6]] == [
-        meaning(request, "authorization") for request in theirs.requests
+        _call(client_platform)
+    assert [meaning(request, "authorization") for request in own_platform.requests[:6]] == [
+        meaning(request, "authorization") for request in client_platform.requests
     ]
-    assert parse_qs(ours.requests[0].body) == parse_qs(theirs.requests[0].body)
+    assert parse_qs(own_platform.requests[0].body) == parse_qs(client_platform.requests[0].body)

@@ -95,8 +95,10 @@ def test_a_refresh_token_that_is_replaced(pulls: Pulls) -> None:
 
 
 def test_a_revoked_refresh_token(pulls: Pulls) -> None:
-    revoked = Subject("pinterest", SETTINGS, {**SECRETS, "refresh_token": "refresh-9"}, PretendPinterest)
-    check_fault(pulls, revoked, Answer(), ("token", "held"))
+    revoked_subject = Subject(
+        "pinterest", SETTINGS, {**SECRETS, "refresh_token": "refresh-9"}, PretendPinterest
+    )
+    check_fault(pulls, revoked_subject, Answer(), ("token", "held"))
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ class PretendReddit:
             datetime(moment.year, moment.month, moment.day, tzinfo=zone).astimezone(UTC)
             for moment in (day, day + timedelta(days=1))
         )
-        covered = min(last, ends.astimezone(UTC)) - max(first, starts.astimezone(UTC))
-        hours = int(covered / timedelta(hours=1))
+        duration = min(last, ends.astimezone(UTC)) - max(first, starts.astimezone(UTC))
+        hours = int(duration / timedelta(hours=1))
         return 24 if last - first == timedelta(hours=hours) else hours
 
     def _row(self, row: tuple[date, AdPlace, Spent], level: str, hours: int) -> dict[str, Any]:

@@ -67,8 +67,10 @@ def test_an_expired_token(pulls: Pulls) -> None:
 
 
 def test_a_revoked_refresh_token(pulls: Pulls) -> None:
-    revoked = Subject("reddit", REDDIT.settings, {**SECRETS, "refresh_token": "refresh-9"}, PretendReddit)
-    check_fault(pulls, revoked, Answer(), ("token", "held"))
+    revoked_subject = Subject(
+        "reddit", REDDIT.settings, {**SECRETS, "refresh_token": "refresh-9"}, PretendReddit
+    )
+    check_fault(pulls, revoked_subject, Answer(), ("token", "held"))
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,10 @@ def test_an_expired_token(pulls: Pulls) -> None:
 
 
 def test_a_revoked_refresh_token(pulls: Pulls) -> None:
-    revoked = Subject("snapchat", SNAPCHAT.settings, {**SECRETS, "refresh_token": "refresh-9"}, PretendSnap)
-    check_fault(pulls, revoked, Answer(), ("token", "held"))
+    revoked_subject = Subject(
+        "snapchat", SNAPCHAT.settings, {**SECRETS, "refresh_token": "refresh-9"}, PretendSnap
+    )
+    check_fault(pulls, revoked_subject, Answer(), ("token", "held"))
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def _call(platform: FakePlatform) -> None:
 
 def test_the_requests_mean_the_same(pulls: Pulls) -> None:
     pretend = PretendTikTok(fill(Books(), TODAY, days=3))
-    with served(pulls, TIKTOK, pretend) as ours, FakePlatform(otherwise=pretend) as theirs:
+    with served(pulls, TIKTOK, pretend) as own_platform, FakePlatform(otherwise=pretend) as client_platform:
         TIKTOK.connect(pulls)
         pulls.pull()
-        _call(theirs)
-    assert [meaning(request, "access-token") for request in ours.requests[:3]] == [
-        meaning(request, "access-token") for request in theirs.requests
+        _call(client_platform)
+    assert [meaning(request, "access-token") for request in own_platform.requests[:3]] == [
+        meaning(request, "access-token") for request in client_platform.requests
     ]
