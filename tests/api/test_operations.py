@@ -36,8 +36,8 @@ def test_a_path_names_its_parameters(operation: Operation) -> None:
 
 
 def test_only_what_carries_the_traffic_has_no_handler() -> None:
-    without = {operation.id for operation in OPERATIONS if operation.handler is None}
-    assert without == {"create_event", "create_events", "create_touchpoints"}
+    operations_without_handler = {operation.id for operation in OPERATIONS if operation.handler is None}
+    assert operations_without_handler == {"create_event", "create_events", "create_touchpoints"}
 
 
 def test_a_bucket_has_one_limit() -> None:
@@ -58,9 +58,9 @@ def test_a_path_names_the_methods_it_has(
     server: Running, space_id: int, make_key: Callable[..., str], path: str
 ) -> None:
     methods = {str(operation.method) for operation in OPERATIONS if operation.path == path}
-    allowed = methods | {"HEAD"} if "GET" in methods else methods
+    allowed_methods = methods | {"HEAD"} if "GET" in methods else methods
     with client_for(server, make_key(space_id)) as client:
-        for method in METHODS - allowed:
+        for method in METHODS - allowed_methods:
             refusal = client.request(method, re.sub(r"\{\w+\}", "1", path))
             assert refusal.status_code == httpx.codes.METHOD_NOT_ALLOWED
-            assert refusal.headers["allow"] == ", ".join(sorted(allowed))
+            assert refusal.headers["allow"] == ", ".join(sorted(allowed_methods))

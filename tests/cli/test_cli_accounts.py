@@ -129,22 +129,19 @@ def test_a_user_is_disabled(terminal: Terminal, accounts: Accounts, space_id: in
 
 
 def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
-    first_user, second_user = accounts.member(space_id), accounts.member(space_id)
+    member, colleague = accounts.member(space_id), accounts.member(space_id)
 
     def log_in() -> list[str]:
         return [
-            accounts.run(partial(sessions.open_session, user_id=user.id))[0]
-            for user in (first_user, second_user)
+            accounts.run(partial(sessions.open_session, user_id=user.id))[0] for user in (member, colleague)
         ]
 
     def alive(opened: list[str]) -> list[bool]:
         return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token in opened]
 
     session_tokens = log_in()
-    pat = terminal.json("pat", "create", "--space", space_id, "--user", first_user.email, "--name", "x")[
-        "token"
-    ]
-    words = ("user", "log-out", "--email", first_user.email)
+    pat = terminal.json("pat", "create", "--space", space_id, "--user", member.email, "--name", "x")["token"]
+    words = ("user", "log-out", "--email", member.email)
     assert terminal.json(*words) == {"sessions": 1, "tokens": 0}
     assert alive(session_tokens) == [False, True]
     assert accounts.run(lambda c: tokens.find_token(c, pat)) is not None
@@ -154,7 +151,7 @@ def test_sessions_are_ended(terminal: Terminal, accounts: Accounts, space_id: in
     assert terminal.json("user", "log-out", "--all")["sessions"] >= 2
     assert alive(session_tokens) == [False, False]
     assert "--all" in terminal.fails("user", "log-out")
-    assert "--all" in terminal.fails("user", "log-out", "--all", "--email", first_user.email)
+    assert "--all" in terminal.fails("user", "log-out", "--all", "--email", member.email)
 
 
 def test_what_cannot_be_done(terminal: Terminal, accounts: Accounts, space_id: int) -> None:

@@ -133,9 +133,9 @@ def test_paths_into_nested_objects(importer: Importer) -> None:
 
 
 def test_touchpoints(importer: Importer) -> None:
-    came = {"occurred_at": "2026-05-13", "email": "a@b.org", "source": "sms", "campaign_id": "12"}
+    touchpoint = {"occurred_at": "2026-05-13", "email": "a@b.org", "source": "sms", "campaign_id": "12"}
     for name in ("t.csv", "t.ndjson"):
-        file = importer.write(name, came, {**came, "source": "pigeon"})
+        file = importer.write(name, touchpoint, {**touchpoint, "source": "pigeon"})
         assert importer.run("touchpoints", file, status=1)["queued"] == 1
     queue_rows = importer.waiting()
     assert [kind for kind, _ in queue_rows] == ["touchpoint"] * 2

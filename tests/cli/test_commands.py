@@ -72,13 +72,13 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 def test_what_prints_does_so_as_json_too() -> None:
     """`prints` reads the option `--json`, so every command with `prints` must have it."""
     code = prints(_nothing).__code__
-    printing = [
+    printing_parsers = [
         parser
         for parser in parsers(build_parser())
         if getattr(parser.get_default("run"), "__code__", None) is code
     ]
-    assert len(printing) > 20
-    assert [parser.prog for parser in printing if "--json" not in parser.format_help()] == []
+    assert len(printing_parsers) > 20
+    assert [parser.prog for parser in printing_parsers if "--json" not in parser.format_help()] == []
 
 
 async def _nothing(*_: object) -> str:

@@ -84,8 +84,8 @@ def test_every_value_is_stored_the_first_being_the_most_recent(api: Api, stage: 
 
 def test_an_address_is_enough(api: Api, stage: Stage) -> None:
     answer = create(api)
-    nothing = {"phones": [], "names": [], "locations": []}
-    expected = {"id": answer["id"], "emails": [EMAIL], **nothing, "message": "Contact created."}
+    empty_collections = {"phones": [], "names": [], "locations": []}
+    expected = {"id": answer["id"], "emails": [EMAIL], **empty_collections, "message": "Contact created."}
     assert answer == expected
     assert rows(stage, "contacts", "email, phone, name, location") == [(EMAIL, None, None, None)]
     assert len(rows(stage, "contact_identifiers", "value")) == 1

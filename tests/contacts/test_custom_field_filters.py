@@ -164,9 +164,11 @@ def test_ages(client: httpx.Client, connection: psycopg.Connection, operator: st
 
 
 def test_dates_filled_or_not(api: Api, stage: Stage) -> None:
-    empty, filled = stored_values(stage, "profile_field_28", [None, datetime(2026, 5, 1, tzinfo=UTC)])
-    assert found(api, field="profile_field_28", operator="any") == {filled}
-    assert found(api, field="profile_field_28", operator="unknown") == {empty}
+    empty_event, filled_event = stored_values(
+        stage, "profile_field_28", [None, datetime(2026, 5, 1, tzinfo=UTC)]
+    )
+    assert found(api, field="profile_field_28", operator="any") == {filled_event}
+    assert found(api, field="profile_field_28", operator="unknown") == {empty_event}
 
 
 def test_no_operator_is_left_out() -> None:

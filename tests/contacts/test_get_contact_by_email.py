@@ -83,13 +83,13 @@ def test_nobody_is_404(api: Api, form: str) -> None:
 
 @both_forms
 def test_several_are_409(api: Api, stage: Stage, form: str) -> None:
-    sharing = [person(stage, f"{n}@example.com", "info@example.com") for n in range(3)]
-    merge(stage, sharing[2], sharing[0])
+    contact_ids = [person(stage, f"{n}@example.com", "info@example.com") for n in range(3)]
+    merge(stage, contact_ids[2], contact_ids[0])
     response = find(api, form, "info@example.com")
     assert response.status_code == 409
     assert response.json() == {
         "message": "Several contacts have this e-mail address.",
-        "contact_ids": [sharing[0], sharing[1]],
+        "contact_ids": [contact_ids[0], contact_ids[1]],
     }
 
 

@@ -84,8 +84,8 @@ def test_other_identifiers_are_no_addresses(api: Api, stage: Stage) -> None:
 
 
 def test_all_contacts_that_share_an_address_are_listed(api: Api, stage: Stage) -> None:
-    sharing = [person(stage, f"{n}@example.com", "info@example.com") for n in range(3)]
-    assert ids(api, email="info@example.com") == sharing[::-1]
+    contact_ids = [person(stage, f"{n}@example.com", "info@example.com") for n in range(3)]
+    assert ids(api, email="info@example.com") == contact_ids[::-1]
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ def test_it_works(sending: Sending, meta: FakePlatform) -> None:
         "event_name": "Purchase", "event_time": sale["event_time"], "event_id": sale["event_id"],
         "order_id": sale["custom_data"]["order_id"],
     }  # fmt: skip
-    about = credit_events[0]["attribution_data"]
-    assert about.pop("visit_time") == sale["event_time"] - 50 * HOUR
-    assert about == {
+    attribution = credit_events[0]["attribution_data"]
+    assert attribution.pop("visit_time") == sale["event_time"] - 50 * HOUR
+    assert attribution == {
         "campaign_id": "c1", "adset_id": "s1", "ad_id": "a1", "attribution_model": "linear",
         "attr_window": 30, "attribution_share": 0.25, "attribution_value": 22.5, "total_credit": 0.75,
     }  # fmt: skip
@@ -213,7 +213,7 @@ def test_microsoft(sending: Sending) -> None:
             all_events=False,
         )
         path = buy(sending, destination, ("bing_ads", 9), ("email", 8), ("bing_ads", 7))
-        without = buy(sending, destination, ("email", 8))
+        path_without_click = buy(sending, destination, ("email", 8))
         sending.run()
         sending.advance(1)
         sending.run()
@@ -226,7 +226,7 @@ def test_microsoft(sending: Sending) -> None:
     assert {click["ExternalAttributionModel"] for click in sent_clicks} == {"Linear"}
     assert {click["ConversionValue"] for click in sent_clicks} == {90}
     assert len({click["MicrosoftClickId"] for click in sent_clicks}) == 2
-    reasons = [sending.of(delivery, "reason") for delivery in (path.delivery, without.delivery)]
+    reasons = [sending.of(delivery, "reason") for delivery in (path.delivery, path_without_click.delivery)]
     assert reasons == ["sent_as_credit", "not_attributed"]
 
 
@@ -258,10 +258,10 @@ def test_many_paths(sending: Sending) -> None:
     sending.advance(HOUR)
     sending.run()
     actual: dict[int, list[tuple[Decimal, Decimal]]] = {}
-    for event, (nothing, _) in expected.items():
+    for event, (is_empty, _) in expected.items():
         rows = credits_of(sending, event)
         assert {row[1:3] for row in rows} <= {("delivered", None)}
-        assert not (nothing and rows)
+        assert not (is_empty and rows)
         actual[event] = [row[3:] for row in rows]
     assert sum(map(len, actual.values())) > PATHS / 4
     assert_shares(actual, expected)

@@ -192,8 +192,8 @@ def test_refused(shop: MicrosoftShop) -> None:
 def test_held(shop: MicrosoftShop, reactions: list[str]) -> None:
     """Refused credentials don't show whether an earlier attempt was accepted."""
     ledger, order, was_lost = shop.ledger, shop.sell("100"), "silent" in reactions
-    following = iter(reactions)
-    ledger.react = lambda: next(following, "accept")
+    next_reactions = iter(reactions)
+    ledger.react = lambda: next(next_reactions, "accept")
     for _ in reactions:
         shop.sending.run()
         shop.sending.advance(60)

@@ -180,10 +180,10 @@ def test_workers_start_it_for_what_they_have_processed(
 def test_it_ends_with_its_worker(meta: Sending) -> None:
     """The end of the leash pipe shows the forwarder that its worker is gone."""
     variables = environment(HEADWATER_DATABASE_URL=meta.database_url, HEADWATER_SECRET_KEY=SECRET)
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "headwater", "forwarder", "--leash"], env=variables, stdin=reading
+        [sys.executable, "-m", "headwater", "forwarder", "--leash"], env=variables, stdin=read_end
     )
-    os.close(reading)
-    os.close(writing)
+    os.close(read_end)
+    os.close(write_end)
     assert process.wait(20) in (0, -signal.SIGTERM)

@@ -81,21 +81,23 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
     sending.seconds = 20
     sending.platform = taking(PLATFORM, request=_to_the_destinations_own)
     with FakePlatform(otherwise=Silence()) as dead:
-        hanging = [sending.destination(settings=Jsonb({"pixel": dead.url})) for _ in range(9)]
+        dead_destinations = [sending.destination(settings=Jsonb({"pixel": dead.url})) for _ in range(9)]
         healthy = sending.destination(settings=Jsonb({"pixel": platform.url}))
-        for destination in hanging:
+        for destination in dead_destinations:
             sending.deliveries(destination, 3)
 
         async def run() -> None:
-            stopping = asyncio.Event()
-            async with sending.opened(stopping) as forwarder:
+            stop_event = asyncio.Event()
+            async with sending.opened(stop_event) as forwarder:
                 running = asyncio.create_task(forwarder.run())
                 await asyncio.to_thread(dead.wait_for, 9)
                 sending.deliveries(healthy, 5)
                 await asyncio.to_thread(wait_until, lambda: sending.statuses(healthy) == {"delivered": 5})
-                assert [sending.statuses(destination) for destination in hanging] == [{"queued": 3}] * 9
+                assert [sending.statuses(destination) for destination in dead_destinations] == [
+                    {"queued": 3}
+                ] * 9
                 dead.__exit__()
-                stopping.set()
+                stop_event.set()
                 await running
 
         asyncio.run(run())
@@ -172,15 +174,15 @@ def test_it_stops_in_order(sending: Sending, platform: FakePlatform) -> None:
     delivery = sending.delivery(destination)
 
     async def run() -> None:
-        stopping = asyncio.Event()
+        stop_event = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def step(_: object) -> Answer:
-            loop.call_soon_threadsafe(stopping.set)
+            loop.call_soon_threadsafe(stop_event.set)
             return Answer(delay=0.1)
 
         platform.then(step)
-        async with sending.opened(stopping) as forwarder:
+        async with sending.opened(stop_event) as forwarder:
             await forwarder.run()
 
     asyncio.run(run())

@@ -32,15 +32,15 @@ from tests.support.reading_fixtures import Api
 def test_it_works(forwarder: Forwarder) -> None:
     active_id, held_id, paused_id = (forwarder.make(status=status) for status in ("active", "held", "paused"))
     forwarder.make(status="removed")
-    (with_key, without) = forwarder.queue().run(
+    (event_with_key, event_without_key) = forwarder.queue().run(
         event(email="ada@example.com", idempotency_key="order-7"),
         event(email="ada@example.com", event_name="lead_generated"),
     )
     rows = forwarder.deliveries("event_id", "destination_id", "dedup_id", "status", "reason",
                                 "finished_at IS NOT NULL")  # fmt: skip
     assert len(rows) == 6
-    derived_key = make_dedup_id(forwarder.stage.space_id, without)
-    for event_id, dedup_id in ((with_key, "order-7"), (without, derived_key)):
+    derived_key = make_dedup_id(forwarder.stage.space_id, event_without_key)
+    for event_id, dedup_id in ((event_with_key, "order-7"), (event_without_key, derived_key)):
         assert {row[1:] for row in rows if row[0] == event_id} == {
             (active_id, dedup_id, "queued", None, False),
             (held_id, dedup_id, "queued", None, False),
@@ -166,13 +166,13 @@ def test_one_reason_at_most(name: str, do_not_capi: bool, status: Any, own: dict
         reason = skip_reason(
             stored(event_name=name, do_not_capi=do_not_capi), target(status=status, event_names=own)
         )
-    mapped = own[name] if name in own else PROBE.event_names.get(name)
+    platform_name = own[name] if name in own else PROBE.event_names.get(name)
     if do_not_capi:
         assert reason is SkipReason.DO_NOT_CAPI
     elif status == "paused":
         assert reason is SkipReason.PAUSED
     else:
-        assert reason is (None if mapped else SkipReason.NO_MAPPING)
+        assert reason is (None if platform_name else SkipReason.NO_MAPPING)
 
 
 def test_a_platform_that_is_no_more_takes_nothing() -> None:

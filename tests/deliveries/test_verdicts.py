@@ -369,11 +369,11 @@ def test_a_destination_that_does_not_send_does_not_ask(
     sending: Sending, google: Verdicts, status: str
 ) -> None:
     (delivery,) = send(sending, "purchase")
-    become = "UPDATE destinations SET status = %s WHERE space_id = %s"
-    sending.connection.execute(become, (status, sending.space_id))
+    statement = "UPDATE destinations SET status = %s WHERE space_id = %s"
+    sending.connection.execute(statement, (status, sending.space_id))
     later(sending, 20 * DAY)
     assert google.asked == []
-    sending.connection.execute(become, ("active", sending.space_id))
+    sending.connection.execute(statement, ("active", sending.space_id))
     sending.run()
     assert sending.of(delivery, "status") == "counted"
 

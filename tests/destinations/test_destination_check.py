@@ -121,8 +121,8 @@ def test_the_made_up_event_is_one_that_every_platform_takes(name: str) -> None:
 
 
 def test_what_is_tried_is_sent_at_all() -> None:
-    only = dict.fromkeys(PROBE.event_names) | {"custom_event_7": "Seven"}
-    conversion = sample(PROBE, destination_of(only), 0)
+    event_names = dict.fromkeys(PROBE.event_names) | {"custom_event_7": "Seven"}
+    conversion = sample(PROBE, destination_of(event_names), 0)
     assert conversion is not None
     assert conversion.event_name == "custom_event_7"
     assert sample(PROBE, destination_of(dict.fromkeys(PROBE.event_names)), 0) is None

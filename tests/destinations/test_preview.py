@@ -139,8 +139,8 @@ def test_what_google_takes() -> None:
         "consent": ["consent.adUserData", "consent.adPersonalization"],
     }
     for name in ("gclid", "gbraid", "wbraid"):
-        clicked = but(BARE, event_name="purchase", url_click_ids={name: "EAIa0"})
-        preview = previewed(clicked, google)
+        conversion = but(BARE, event_name="purchase", url_click_ids={name: "EAIa0"})
+        preview = previewed(conversion, google)
         assert preview.outcome == "sent"
         assert missing(preview).keys() == {"email", "phone", "consent"}
 
@@ -240,14 +240,14 @@ def test_the_latest_that_would_be_sent(sending: Sending) -> None:
     unseen = sending.event(event_time=sending.moment(-200))
     preview = loaded(sending, destination_id)
     assert (preview.event_id, preview.reason) == (unseen, "not_attributed")
-    clicked = sending.event(event_time=sending.moment(-300))
+    click_event = sending.event(event_time=sending.moment(-300))
     contact = sending.connection.execute(
-        "SELECT contact_id FROM events WHERE space_id = %s AND id = %s", (sending.space_id, clicked)
+        "SELECT contact_id FROM events WHERE space_id = %s AND id = %s", (sending.space_id, click_event)
     ).fetchone()
     assert contact is not None
     sending.rows.touchpoint(contact[0], "facebook_ads", occurred_at=sending.moment(-300) - timedelta(days=1))
     assert (loaded(sending, destination_id).event_id, loaded(sending, destination_id).outcome) == (
-        clicked,
+        click_event,
         "sent",
     )
     sending.connection.execute("UPDATE destinations SET all_events = true WHERE id = %s", (destination_id,))
@@ -260,8 +260,8 @@ def test_over_the_api(api: Api, stage: Stage) -> None:
         platform="meta", settings=json.dumps(SETTINGS["meta"]), all_events=True
     )
     path = f"/destinations/{destination_id}/preview"
-    nothing = api.get(path)
-    assert (nothing.status_code, nothing.json()["message"]) == (404, "Event not found.")
+    answer = api.get(path)
+    assert (answer.status_code, answer.json()["message"]) == (404, "Event not found.")
     event_id = stage.event(stage.contact(email="anna@example.com"), event_time="now", amount="5")
     preview = api.get(path).json()
     assert (preview["event_id"], preview["outcome"]) == (event_id, "sent")

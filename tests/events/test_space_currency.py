@@ -70,11 +70,11 @@ def test_it_works(api: Api, space: Stage) -> None:
     dollars = sale(space, "100", "USD", contact_id=contact_id)
     euros = sale(space, "50.0001", None)
     unknown = sale(space, "7", "XAF")
-    none = sale(space, None, "USD")
+    event_without_amount = sale(space, None, "USD")
     money_by_event = {row["id"]: tuple(row[name] for name in MONEY) for row in api.rows(fields=MONEY)}
     assert money_by_event == {
         dollars: (100, "USD", 80), euros: (50.0001, "EUR", 50.0001), unknown: (7, "XAF", None),
-        none: (None, "USD", None),
+        event_without_amount: (None, "USD", None),
     }  # fmt: skip
     for event_id, expected in money_by_event.items():
         event = api.get(f"/events/{event_id}").json()

@@ -111,8 +111,8 @@ def test_a_missing_member_may_be_misspelt(member: str, question: str) -> None:
 
 
 def test_few_of_many_unknown_members_are_compared_with_a_missing_one() -> None:
-    many = {f"other{number}": 1 for number in range(30)}
-    assert list_errors(PERSON, many | {"nmae": "Ada"}) == {"name": ["The name is required."]}
+    unknown_members = {f"other{number}": 1 for number in range(30)}
+    assert list_errors(PERSON, unknown_members | {"nmae": "Ada"}) == {"name": ["The name is required."]}
 
 
 def test_a_body_that_is_no_object_or_says_nothing() -> None:

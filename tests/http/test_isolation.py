@@ -252,15 +252,15 @@ def test_a_request_reaches_only_its_own_space(
     to the audit log.
     """
     operation, row = targets[name], MATRIX[name]
-    naming = {
+    foreign_ids = {
         "space_id": other.stage.space_id,
         "contact_id": other.things["contact"][0],
         "profile_id": other.things["contact"][0],
         "company_id": other.things["company"][0],
     }
     other_rows, own_rows = other.stored(), mine.stored()
-    params = {**row.views[0], **naming}
-    response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
+    params = {**row.views[0], **foreign_ids}
+    response = mine.send(operation, row, mine.own(operation, row), params=params, body=foreign_ids)
     assert response.status_code == operation.status
     assert other.stored() == other_rows
     current_rows = mine.stored()

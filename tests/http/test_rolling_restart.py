@@ -56,8 +56,8 @@ class Senders:
 
     def go_on(self) -> None:
         """Wait until ENOUGH more requests were answered."""
-        until = len(self.answered) + ENOUGH
-        wait_until(lambda: len(self.answered) >= until or self.failed, 300)
+        target_count = len(self.answered) + ENOUGH
+        wait_until(lambda: len(self.answered) >= target_count or self.failed, 300)
 
 
 def test_it_fails_no_request(

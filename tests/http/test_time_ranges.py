@@ -66,14 +66,14 @@ def transitions(zone: ZoneInfo, year: int) -> list[datetime]:
     moments: list[datetime] = []
     moment, end = utc(year, 1, 1), utc(year + 1, 1, 1)
     while moment < end:
-        following = moment + timedelta(days=1)
-        before, after = moment.astimezone(zone).utcoffset(), following.astimezone(zone).utcoffset()
+        next_day = moment + timedelta(days=1)
+        before, after = moment.astimezone(zone).utcoffset(), next_day.astimezone(zone).utcoffset()
         if before != after:
             quarters = (moment + timedelta(minutes=15 * n) for n in range(97))
             change = next(q for q in quarters if q.astimezone(zone).utcoffset() == after)
             edge = shown(change - timedelta(seconds=1), zone) + timedelta(seconds=1)
             moments += [edge + timedelta(minutes=minutes) for minutes in range(-75, 76, 15)]
-        moment = following
+        moment = next_day
     return moments
 
 

@@ -118,10 +118,10 @@ def test_a_fingerprint_does_not_decide_beside_a_strong_identifier(stage: Stage) 
 
 
 def test_a_new_token_takes_on_the_past_of_a_browser_without_one(stage: Stage) -> None:
-    blocked, ann, ben = stage.run(
+    anonymous, ann, ben = stage.run(
         seen(), seen(trk_token="t1", email="ann@b.org"), seen(trk_token="t2", email="ben@b.org")
     )
-    assert stage.contact_of(blocked) == stage.contact_of(ann) != stage.contact_of(ben)
+    assert stage.contact_of(anonymous) == stage.contact_of(ann) != stage.contact_of(ben)
 
 
 @pytest.mark.parametrize("apart", [True, False])
@@ -183,9 +183,9 @@ def test_merging_keeps_everything_and_fills_what_is_empty(stage: Stage) -> None:
     stage.run(event(tracking_id="u1", email="a@b.org"))
     columns = ("email", "name", "phone", "profile_field_1", "profile_field_2", "source_mask")
     [survivor] = [row[1:] for row in stage.rows("contacts", "merged_into", *columns) if not row[0]]
-    bit = 1 << SOURCE_IDS["facebook_ads"]
-    assert survivor == ("a@b.org", "Ann", "+1 555", "old", "two", bit)
-    assert set(stage.values("events", "source_mask")) == {bit}
+    mask = 1 << SOURCE_IDS["facebook_ads"]
+    assert survivor == ("a@b.org", "Ann", "+1 555", "old", "two", mask)
+    assert set(stage.values("events", "source_mask")) == {mask}
     assert len(set(stage.values("contact_identifiers", "contact_id"))) == 1
     assert set(stage.values("contact_identifiers", "kind")) == {
         "email", "name", "phone", "tracking_id",

@@ -111,11 +111,11 @@ def test_nobody_gets_what_a_refused_browser_says(site: Site, customers: list[str
     for number, email in enumerate(customers):
         site.report(says(email=email, profile_field_1=f"from {number}"))
     process(site)
-    filled = [
+    values = [
         api.get(f"/contacts/by-email/{email}").json()["custom_fields"].get("profile_field_1")
         for email in customers
     ]
-    assert filled == ["from 0", "from 1", "from 2", *[None] * 9]
+    assert values == ["from 0", "from 1", "from 2", *[None] * 9]
 
 
 def test_who_joined_before_may_come_back(site: Site, customers: list[str]) -> None:

@@ -197,12 +197,12 @@ def test_a_file_that_cannot_be_read_is_not_tried_again(uploads: Uploads) -> None
 def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Work, and call `happens` after the first chunk of two rows."""
     monkeypatch.setattr(importer, "CHUNK", 2)
-    advance, pending = job_worker._advance, [happens]
+    advance, pending_calls = job_worker._advance, [happens]
 
     async def notice(*values: Any) -> None:
         await advance(*values)
-        while pending:
-            await asyncio.to_thread(pending.pop())
+        while pending_calls:
+            await asyncio.to_thread(pending_calls.pop())
 
     monkeypatch.setattr(job_worker, "_advance", notice)
     uploads.work()

@@ -160,9 +160,9 @@ def test_reasons_are_counted(importer: Importer) -> None:
 
 
 def test_orders_without_a_visit_have_no_source_and_may_have_no_buyer(importer: Importer) -> None:
-    till = SHOPIFY | {"Source": "pos", "Email": "", "Phone": "", "Note Attributes": ""}
+    counter_order = SHOPIFY | {"Source": "pos", "Email": "", "Phone": "", "Note Attributes": ""}
     renewal = SHOPIFY | {"Id": "6", "Tags": "vip, subscription_recurring_order"}
-    report = bring(importer, till, renewal)
+    report = bring(importer, counter_order, renewal)
     assert (report["queued"], report["sources"], report["without_source"]) == (2, {}, 2)
     assert not any("url" in payload for payload in importer.payloads())
 
@@ -177,9 +177,9 @@ def test_woocommerce_exports_are_recognized(importer: Importer, pipeline: Pipeli
         "meta:_wc_order_attribution_utm_campaign": "", "meta:_wc_order_attribution_referrer": "",
         "meta:_wc_order_attribution_source_type": "typein",
     }  # fmt: skip
-    wholly = WOOCOMMERCE | {"order_id": "729", "order_number": "729", "status": "refunded"}
+    fully_refunded_order = WOOCOMMERCE | {"order_id": "729", "order_number": "729", "status": "refunded"}
     held_order = WOOCOMMERCE | {"order_id": "730", "status": "on-hold"}
-    report = bring(importer, WOOCOMMERCE, refunded_order, wholly, held_order, status=1)
+    report = bring(importer, WOOCOMMERCE, refunded_order, fully_refunded_order, held_order, status=1)
     assert report["reasons"] == {"The order is not paid.": 1}
     assert (report["sources"], report["without_source"]) == ({"google_ads": 2}, 1)
     pipeline.process()

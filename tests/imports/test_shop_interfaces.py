@@ -45,20 +45,20 @@ def query_of(request: Received) -> dict[str, str]:
 
 
 def list_woocommerce(request: Received) -> Any:
-    begin = int(query_of(request)["offset"])
-    return [{**ORDER, "id": number + 1} for number in range(begin, min(begin + 100, ORDERS))]
+    start = int(query_of(request)["offset"])
+    return [{**ORDER, "id": number + 1} for number in range(start, min(start + 100, ORDERS))]
 
 
 def list_shopify(request: Received) -> Any:
     condition = json.loads(request.body)["variables"]["query"]
-    begin = int(condition.removeprefix("id:>") or 0)
-    numbers = range(begin, min(begin + 100, ORDERS))
+    start = int(condition.removeprefix("id:>") or 0)
+    numbers = range(start, min(start + 100, ORDERS))
     return {"data": {"orders": {"nodes": [{**SHOPIFY, "legacyResourceId": str(n + 1)} for n in numbers]}}}
 
 
 def list_stripe(request: Received) -> Any:
-    begin = int(query_of(request).get("starting_after", "pi_0").removeprefix("pi_"))
-    numbers = range(begin, min(begin + 100, ORDERS))
+    start = int(query_of(request).get("starting_after", "pi_0").removeprefix("pi_"))
+    numbers = range(start, min(start + 100, ORDERS))
     return {"data": [{**PAYMENT, "id": f"pi_{n + 1}", "invoice": None} for n in numbers]}
 
 
@@ -148,8 +148,8 @@ def test_stripes_metadata_tells_the_source(importer: Importer) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_shopify_tells_refunds_and_the_last_visit(importer: Importer) -> None:
-    cancelled = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
-    nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled]
+    cancelled_order = {**SHOPIFY, "legacyResourceId": "3", "cancelledAt": "2026-05-14T11:00:00Z"}
+    nodes = [SHOPIFY, {**SHOPIFY, "legacyResourceId": "2", "test": True}, cancelled_order]
     throttling = {"errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}]}
     answers = iter([throttling, {"data": {"orders": {"nodes": nodes}}}])
     with FakePlatform(otherwise=lambda _: Answer(body=next(answers))) as fake:

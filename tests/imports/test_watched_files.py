@@ -89,11 +89,11 @@ def test_a_local_file_with_the_date_in_its_name(watching: Watching) -> None:
 
 
 def test_the_date_is_yesterday_in_the_space(watching: Watching, connection: psycopg.Connection) -> None:
-    far = watching.beside(make_stage(connection, "Pacific/Kiritimati"))
-    (far.folder / "2026-11-25.csv").write_text(CSV.format("3"))
-    far.watch("file:///{date}.csv")
-    far.fetch()
-    assert far.amounts() == [Decimal(3)]
+    far_watching = watching.beside(make_stage(connection, "Pacific/Kiritimati"))
+    (far_watching.folder / "2026-11-25.csv").write_text(CSV.format("3"))
+    far_watching.watch("file:///{date}.csv")
+    far_watching.fetch()
+    assert far_watching.amounts() == [Decimal(3)]
 
 
 def test_settings_are_those_of_an_upload(watching: Watching) -> None:

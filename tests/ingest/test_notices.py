@@ -71,11 +71,11 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
     """The notification isn't lost, although no worker rests when it arrives."""
     for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
-    stop, looks = threading.Event(), list[int]()
+    stop, polls = threading.Event(), list[int]()
 
     def look(_: object) -> list[int]:
-        looks.append(len(looks))
-        if len(looks) == 1:
+        polls.append(len(polls))
+        if len(polls) == 1:
             accept()
         else:
             stop.set()
@@ -87,7 +87,7 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
     assert stop.wait(PATIENCE_SECONDS)
     accept()
     thread.join(PATIENCE_SECONDS)
-    assert looks == [0, 1]
+    assert polls == [0, 1]
 
 
 def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> None:

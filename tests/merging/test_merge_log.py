@@ -133,7 +133,7 @@ def test_what_cannot_be_unmerged(connection: psycopg.Connection, stage: Stage, c
     for unknown in (other_contact, 10**12, 10**30):
         assert cli("unmerge", unknown, code=2) == "headwater: Contact not found.\n"
         assert cli("merges", unknown, code=2) == "headwater: Contact not found.\n"
-    assert len([into for into in stage.values("contacts", "merged_into") if into == ann]) == 2
+    assert len([survivor for survivor in stage.values("contacts", "merged_into") if survivor == ann]) == 2
 
 
 @pytest.mark.parametrize("words", [["merges"], ["merges", 1], ["unmerge", 1]])

@@ -55,11 +55,11 @@ def merging(draw: st.DrawFn) -> list[AcceptedEvent]:
 
     def some(count: int, most: int) -> list[AcceptedEvent]:
         kinds = st.permutations(list(VALUES)).map(lambda names: names[:count])
-        few = kinds.flatmap(lambda names: st.builds(
+        event_strategy = kinds.flatmap(lambda names: st.builds(
             event, **{name: VALUES[name] for name in names}, **NO_DUPLICATES,
             event_time=IDENTIFIERS["event_time"],
         ))  # fmt: skip
-        return draw(st.lists(few, min_size=2, max_size=most))
+        return draw(st.lists(event_strategy, min_size=2, max_size=most))
 
     return some(1, 7) + some(2, 5) + draw(journeys)
 
@@ -171,8 +171,10 @@ def compare_contacts(
         *(cause.profile_fields.get(slot) for slot in (1, 16)),
     )  # fmt: skip
     for contact_id, columns in before["columns"].items():
-        for had, has, new in zip(columns, after["columns"][contact_id], event_values, strict=True):
-            assert has == had or (contact_id == contact and str(has) in (str(new), "None"))
+        for old_value, new_value, new in zip(
+            columns, after["columns"][contact_id], event_values, strict=True
+        ):
+            assert new_value == old_value or (contact_id == contact and str(new_value) in (str(new), "None"))
     # A company is identified by its own id or by a business address.
     names_company = cause.company_external_id is not None or cause.email is not None
     for contact_id, company in before["companies"].items():
@@ -203,7 +205,9 @@ def test_all_merges_can_be_undone_in_any_order(
     assume(model.merges)
     stage = new_stage(connection, company_identity_mode=mode)
     run(stage, events_with_values, sizes)
-    merged_contacts = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+    merged_contacts = [
+        contact for contact, survivor in stage.rows("contacts", "id", "merged_into") if survivor
+    ]
     for contact in data.draw(st.permutations(merged_contacts)):
         undo(database_url, stage, contact)
         check_all(database_url, stage)
@@ -234,7 +238,9 @@ def test_life_goes_on_after_an_undone_merge(
     stage = new_stage(connection, company_identity_mode=mode)
     stage.run(*events)
     for more in (later, events):
-        merged_contacts = [contact for contact, into in stage.rows("contacts", "id", "merged_into") if into]
+        merged_contacts = [
+            contact for contact, survivor in stage.rows("contacts", "id", "merged_into") if survivor
+        ]
         if merged_contacts:
             undo(database_url, stage, data.draw(st.sampled_from(merged_contacts)))
         stage.run(*more)
@@ -267,19 +273,19 @@ def check_log(stage: Stage) -> None:
     in_force = [(merged_id, survivor) for merged_id, survivor, undone_at in rows if undone_at is None]
     parents = dict(in_force)
     assert len(parents) == len(in_force)
-    for contact, into in stage.rows("contacts", "id", "merged_into"):
+    for contact, survivor in stage.rows("contacts", "id", "merged_into"):
         top = contact
         while top in parents:
             assert parents[top] < top
             top = parents[top]
-        assert top == (into or contact)
+        assert top == (survivor or contact)
 
 
 def check_primaries(stage: Stage) -> None:
     """Check that a contact's primary value is one of its own, and that it has one if it has any values."""
     rows = stage.rows("contact_identifiers", "contact_id", "kind", "value")
-    for contact, into, *primaries in stage.rows("contacts", "id", "merged_into", *COLUMNS[:3]):
-        if into is None:
+    for contact, survivor, *primaries in stage.rows("contacts", "id", "merged_into", *COLUMNS[:3]):
+        if survivor is None:
             for kind, primary in zip(COLUMNS, primaries, strict=False):
                 own_values = [
                     value for owner, value_kind, value in rows if (owner, value_kind) == (contact, kind)

@@ -81,15 +81,15 @@ def test_nothing_is_fetched_or_sent_on_for_strangers(installation: Installation)
 def test_who_would_log_in_for_nothing_is_told_at_once(
     installation: Installation, assistant: Assistant, space_id: int
 ) -> None:
-    hosted = installation.host()
-    installation.person(space_id).look(hosted.request())  # its document is cached now
+    hosted_assistant = installation.host()
+    installation.person(space_id).look(hosted_assistant.request())  # its document is cached now
     with httpx.Client(base_url=installation.base_url) as stranger:
         for method in ("GET", "POST"):
             for client, changes, words in (
                 (assistant, {"client_id": "trk_client_unknown"}, "is unknown"),
                 (assistant, {"client_id": None}, "client_id"),
                 (assistant, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
-                (hosted, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
+                (hosted_assistant, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
             ):
                 answer = stranger.request(method, AUTHORIZE, params=client.request(**changes))
                 assert words in untrusted(answer)

@@ -105,9 +105,9 @@ def test_what_a_document_must_say(internet: Internet, changes: dict[str, Any], w
 def test_what_is_no_document(internet: Internet, answer: web.Page, words: str) -> None:
     url = new_url()
     serve(internet, url, answer)
-    dialled = len(internet.dialled)
+    dial_count = len(internet.dialled)
     assert words in refused(internet, url)
-    assert len(internet.dialled) == dialled + 1  # no redirect is followed, and nothing is retried
+    assert len(internet.dialled) == dial_count + 1  # no redirect is followed, and nothing is retried
 
 
 def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
@@ -157,15 +157,15 @@ def test_what_is_no_address_of_a_document(installation: Installation, person: Pe
      "localhost", "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1"],
 )  # fmt: skip
 def test_addresses_instead_of_names(internet: Internet, host: str) -> None:
-    dialled = list(internet.dialled)
+    earlier_dials = list(internet.dialled)
     internet.names["localhost"] = [["127.0.0.1"]]
     refused(internet, f"https://{host}/client.json")
-    assert internet.dialled == dialled
+    assert internet.dialled == earlier_dials
 
 
 def test_names_with_inner_addresses(internet: Internet) -> None:
     """Every forbidden address, alone and after a good one: none of them is connected to."""
-    dialled = list(internet.dialled)
+    earlier_dials = list(internet.dialled)
     addresses = [address for group in REFUSED.values() for address in group]
 
     async def ask_all(clients: HostedClients) -> list[BaseException | OAuthClient]:
@@ -181,7 +181,7 @@ def test_names_with_inner_addresses(internet: Internet) -> None:
     assert all(
         isinstance(result, OAuthError) and "has an address" in result.description for result in results
     )
-    assert internet.dialled == dialled
+    assert internet.dialled == earlier_dials
 
 
 def test_a_name_that_leads_elsewhere_the_second_time(internet: Internet) -> None:
@@ -189,9 +189,9 @@ def test_a_name_that_leads_elsewhere_the_second_time(internet: Internet) -> None
     url = new_url()
     serve(internet, url, page(document(url)))
     internet.names[url.split("/")[2]] = [[PUBLIC], ["127.0.0.1"]]
-    dialled = len(internet.dialled)
+    dial_count = len(internet.dialled)
     assert fetch(internet, url).id == url
-    assert internet.dialled[dialled:] == [(PUBLIC, 443)]
+    assert internet.dialled[dial_count:] == [(PUBLIC, 443)]
 
 
 def test_certificates(internet: Internet) -> None:

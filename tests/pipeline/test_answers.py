@@ -103,24 +103,24 @@ def test_an_answer_outlives_the_event_of_the_page(queue: Stage) -> None:
 def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases) -> None:
     """Credit, paths and click-based reports stay exactly the same, whatever contacts answer."""
     identifiers = {"email": "a@b.org"}
-    when = {"event_time": T0 + MINUTE}
+    times = {"event_time": T0 + MINUTE}
     queue.run(
         touch(source="google_ads", occurred_at=T0 - MINUTE, **identifiers),
-        event(amount="10", **identifiers, **when),
+        event(amount="10", **identifiers, **times),
     )
-    clicked = {**RANGE, "group_by[]": "source", "measures[]": ["credited_revenue", "events"],
-               "attribution_model": "linear"}  # fmt: skip
+    source_query = {**RANGE, "group_by[]": "source", "measures[]": ["credited_revenue", "events"],
+                    "attribution_model": "linear"}  # fmt: skip
     listing_query = {"sources[]": list(SOURCES[:15]), "attribution_model": "linear",
                      "attribution_window": 30, "fields[]": ["amount", "source"]}  # fmt: skip
-    before = api.get("/reports", params=clicked).json()["rows"], api.rows(**listing_query)
-    queue.run(event(event_name="sign_up", heard_about_us="Instagram ad", **identifiers, **when))
+    before = api.get("/reports", params=source_query).json()["rows"], api.rows(**listing_query)
+    queue.run(event(event_name="sign_up", heard_about_us="Instagram ad", **identifiers, **times))
     while build_next(queue.connection, queue.space_id):
         pass
     purchases = {"event_names[]": "purchase"}
     set_phrases({"instagram": "tv"})
     reread(queue)
     after = (
-        api.get("/reports", params=clicked | purchases).json()["rows"],
+        api.get("/reports", params=source_query | purchases).json()["rows"],
         api.rows(**listing_query, **purchases),
     )
     assert after == before != ([], [])
@@ -139,8 +139,8 @@ def test_a_contact_counts_by_its_last_answer(queue: Stage, api: Api) -> None:
                              "measures[]": ["revenue", "contacts"]}  # fmt: skip
     rows = [["radio", 10, 1], [None, 5, 1], ["word_of_mouth", 1, 1]]
     assert api.get("/reports", params=query).json()["rows"] == rows
-    only = {**query, "group_by[]": "none", "only[]": "self_reported_source:radio"}
-    assert list(api.get("/reports", params=only).json()["totals"].values()) == [10, 1]
+    filtered_query = {**query, "group_by[]": "none", "only[]": "self_reported_source:radio"}
+    assert list(api.get("/reports", params=filtered_query).json()["totals"].values()) == [10, 1]
     event_rows = api.rows(**{"fields[]": ["heard_about_us", "self_reported_source", "amount"]})
     assert [(row["heard_about_us"], row["self_reported_source"]) for row in event_rows] == [
         (None, None), ("a friend", "word_of_mouth"), ("radio", "radio"), ("tv", "radio"),

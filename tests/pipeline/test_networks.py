@@ -84,8 +84,8 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
     reclassify(stage)
     assert sources(stage) == [FIRST_NUMBER] * 3
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(FIRST_NUMBER, "own_network_paid")]
-    bit = source_bit(FIRST_NUMBER)
-    assert all(mask & bit for mask in stage.values("contacts", "source_mask"))
+    source_mask = source_bit(FIRST_NUMBER)
+    assert all(mask & source_mask for mask in stage.values("contacts", "source_mask"))
     send(stage, LINK.replace("spring", "summer"))
     assert set(sources(stage)) == {FIRST_NUMBER}
     remove(stage, "taboola_ads")

@@ -306,17 +306,17 @@ def test_the_past_is_what_it_would_have_been(
     """Names added at the beginning and names added later give the same result, even if page views arrive late
     that others depend on.
     """
-    earlier, later = new_stage(connection), new_stage(connection)
+    first_stage, second_stage = new_stage(connection), new_stage(connection)
     items = [some_item(number, index) for index, number in enumerate(numbers)]
-    between = [some_item(number, index) for index, number in enumerate(late, start=len(numbers))]
+    middle_items = [some_item(number, index) for index, number in enumerate(late, start=len(numbers))]
     order.shuffle(items)
     names = {"fb-paid": "facebook_ads", "tube": "youtube_ads", "email": "sms"}
-    set_names(earlier, names)
-    set_names(later, {"fb-paid": "email"})
-    put_both((earlier, later), items, most)
-    set_names(later, names)
-    reclassify(later, most)
-    assert facts(later) == facts(earlier)
-    put_both((earlier, later), between, most)
-    assert facts(later) == facts(earlier)
-    assert (unmasked(earlier), unmasked(later)) == (0, 0)
+    set_names(first_stage, names)
+    set_names(second_stage, {"fb-paid": "email"})
+    put_both((first_stage, second_stage), items, most)
+    set_names(second_stage, names)
+    reclassify(second_stage, most)
+    assert facts(second_stage) == facts(first_stage)
+    put_both((first_stage, second_stage), middle_items, most)
+    assert facts(second_stage) == facts(first_stage)
+    assert (unmasked(first_stage), unmasked(second_stage)) == (0, 0)

@@ -42,8 +42,8 @@ def places(stages: list[Stage], spaces: list[int]) -> list[int]:
 def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
     rounds = Ended()
     way = Rounds(rounds.append)
-    looks = [places(stages, way.poll(connection)) for _ in range(4)]
-    assert looks == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
+    polls = [places(stages, way.poll(connection)) for _ in range(4)]
+    assert polls == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
     assert rounds == [{stage.space_id for stage in stages}]
 
 

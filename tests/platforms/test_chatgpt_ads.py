@@ -80,10 +80,10 @@ def problem(message: str) -> dict[str, Any]:
 
 
 def test_it_works() -> None:
-    to = openai()
-    call = CHATGPT_ADS.request([sent(but(), to)], to)
+    target = openai()
+    call = CHATGPT_ADS.request([sent(but(), target)], target)
     assert seen(call) == expected("openai_ads") | {"query": {"pid": "px1"}}
-    assert CHATGPT_ADS.skip_reason(but(), to) is None
+    assert CHATGPT_ADS.skip_reason(but(), target) is None
     assert CHATGPT_ADS.sources <= set(SOURCES)
 
 
@@ -101,10 +101,10 @@ def test_the_least_it_takes() -> None:
 
 
 def test_a_trial_is_only_validated() -> None:
-    to = openai(test=True)
-    body = seen(CHATGPT_ADS.request([sent(but(), to)], to))["body"]
+    target = openai(test=True)
+    body = seen(CHATGPT_ADS.request([sent(but(), target)], target))["body"]
     assert body["validate_only"] is True
-    assert CHATGPT_ADS.test_event_problem(to) is None
+    assert CHATGPT_ADS.test_event_problem(target) is None
     sender = FakeSender(answered(200, b'{"accepted_events": 1}'))
     check = asyncio.run(try_destination(sender, openai(), CHATGPT_ADS, keep_no_token))
     assert (check.ok, check.message) == (True, "ChatGPT Ads accepted the test event.")

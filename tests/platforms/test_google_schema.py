@@ -66,12 +66,14 @@ def sent(draw: st.DrawFn) -> tuple[list[Conversion], list[bool], bool]:
 
 
 def body(found: list[Conversion], is_correction: list[bool], is_test: bool) -> Any:
-    to = destination(GOOGLE, SETTINGS, event_names=NAMES, test=is_test, access_token="t")
+    target = destination(GOOGLE, SETTINGS, event_names=NAMES, test=is_test, access_token="t")
     parts = [
-        GOOGLE.build_correction(conversion, to, 1_800_000_000.5) if corrects else GOOGLE.build(conversion, to)
-        for conversion, corrects in zip(found, is_correction, strict=False)
+        GOOGLE.build_correction(conversion, target, 1_800_000_000.5)
+        if is_corrected
+        else GOOGLE.build(conversion, target)
+        for conversion, is_corrected in zip(found, is_correction, strict=False)
     ]
-    return msgspec.json.decode(GOOGLE.request(parts, to).body or b"")
+    return msgspec.json.decode(GOOGLE.request(parts, target).body or b"")
 
 
 def test_it_works() -> None:

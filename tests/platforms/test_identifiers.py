@@ -160,11 +160,11 @@ def test_full_names_are_split_at_the_first_space(full: str, names: tuple[str | N
 
 @given(st.text(max_size=80), st.sampled_from([plain_email, google_email, meta_name, phone_digits]))
 def test_a_hash_is_never_hashed_again(text: str, form: Form) -> None:
-    once = hash_text(text)
-    assert len(once) == 64
-    assert hash_text(once) == hash_text(f" {once.upper()} ") == once
-    assert hash_in_form(once.upper(), form) == once
-    assert read_hash(once[:-1]) is None
+    digest = hash_text(text)
+    assert len(digest) == 64
+    assert hash_text(digest) == hash_text(f" {digest.upper()} ") == digest
+    assert hash_in_form(digest.upper(), form) == digest
+    assert read_hash(digest[:-1]) is None
 
 
 def test_an_md5_is_hashed_as_any_text() -> None:

@@ -177,10 +177,10 @@ def test_limited_data_use(consent: AdConsent, setting: str, *, limited: bool) ->
 
 
 def test_a_trial_carries_the_test_code() -> None:
-    coded = to(test_event_code="TEST123")
-    trial = msgspec.structs.replace(coded, test=True)
+    coded_destination = to(test_event_code="TEST123")
+    trial = msgspec.structs.replace(coded_destination, test=True)
     assert seen(call_for(META, trial, LEAD))["body"]["test_event_code"] == "TEST123"
-    assert "test_event_code" not in seen(call_for(META, coded, LEAD))["body"]
+    assert "test_event_code" not in seen(call_for(META, coded_destination, LEAD))["body"]
     assert META.test_event_problem(trial) is None
     assert "test_event_code" in (META.test_event_problem(TO) or "")
 

@@ -59,17 +59,17 @@ def sha256(text: str) -> str:
 
 
 def test_it_works() -> None:
-    to = microsoft()
-    call = MICROSOFT.request([MICROSOFT.build(but(), to)], to)
+    target = microsoft()
+    call = MICROSOFT.request([MICROSOFT.build(but(), target)], target)
     assert seen(call) == expected("microsoft_uet", tag_id="97247724")
-    assert MICROSOFT.skip_reason(but(), to) is None
+    assert MICROSOFT.skip_reason(but(), target) is None
 
 
 def test_the_least_it_takes() -> None:
     event = bare(url_click_ids={"msclkid": "ms1"}, consent=GRANTED)
-    to = microsoft(event_names={"lead_generated": "lead"})
-    assert MICROSOFT.skip_reason(event, to) is None
-    assert MICROSOFT.build(event, to) == {
+    target = microsoft(event_names={"lead_generated": "lead"})
+    assert MICROSOFT.skip_reason(event, target) is None
+    assert MICROSOFT.build(event, target) == {
         "eventType": "custom",
         "eventName": "lead",
         "eventTime": 1795169730,
@@ -82,8 +82,8 @@ def test_the_least_it_takes() -> None:
 def test_valid_events_are_taken_beside_invalid_ones() -> None:
     body = seen(MICROSOFT.request([{}, {}], microsoft()))["body"]
     assert body == {"data": [{}, {}], "continueOnValidationError": True}
-    to = microsoft({"continue_on_validation_error": False})
-    assert seen(MICROSOFT.request([{}, {}], to))["body"] == {"data": [{}, {}]}
+    target = microsoft({"continue_on_validation_error": False})
+    assert seen(MICROSOFT.request([{}, {}], target))["body"] == {"data": [{}, {}]}
 
 
 def test_there_is_no_trial() -> None:
@@ -108,11 +108,11 @@ def test_there_is_no_trial() -> None:
     ],
 )  # fmt: skip
 def test_event_names(conversion: Conversion, mapping: dict[str, str | None], event: dict[str, str]) -> None:
-    to = microsoft(event_names=mapping)
-    payload = MICROSOFT.build(conversion, to)
+    target = microsoft(event_names=mapping)
+    payload = MICROSOFT.build(conversion, target)
     name_fields = {name: payload[name] for name in ("eventType", "eventName") if name in payload}
     assert name_fields == event
-    assert MICROSOFT.find_name(conversion, to)
+    assert MICROSOFT.find_name(conversion, target)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_consent(consent: AdConsent, said: str | None) -> None:
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
-    to = microsoft({"consent_denied": "skip"})
-    assert MICROSOFT.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
+    target = microsoft({"consent_denied": "skip"})
+    assert MICROSOFT.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
 
 
 @pytest.mark.parametrize(
@@ -274,8 +274,8 @@ def test_what_is_shown(conversion: Conversion) -> None:
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:
     parts = [{"eventSourceUrl": "u" * 2000}] * 1000
-    fitting = MICROSOFT.count_fitting(parts)
-    assert len(MICROSOFT.request(parts[:fitting], microsoft()).body) <= 1_000_000
+    count = MICROSOFT.count_fitting(parts)
+    assert len(MICROSOFT.request(parts[:count], microsoft()).body) <= 1_000_000
 
 
 def test_settings() -> None:

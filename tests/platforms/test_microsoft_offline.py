@@ -87,9 +87,9 @@ def wrong(index: object, code: object = 5602, name: str = "OfflineConversionName
 
 
 def test_it_works() -> None:
-    to = offline()
-    assert seen(OFFLINE.request([OFFLINE.build(but(), to)], to)) == expected("microsoft_offline")
-    assert OFFLINE.skip_reason(but(), to) is None
+    target = offline()
+    assert seen(OFFLINE.request([OFFLINE.build(but(), target)], target)) == expected("microsoft_offline")
+    assert OFFLINE.skip_reason(but(), target) is None
 
 
 def test_the_least_it_takes() -> None:

@@ -102,18 +102,18 @@ def test_its_origin_is_a_setting(acme: Platform) -> None:
 
 
 def test_what_it_need_not_say_itself(acme: Platform) -> None:
-    to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
+    target = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
-    check = asyncio.run(try_destination(sender, to, acme, keep_no_token))
+    check = asyncio.run(try_destination(sender, target, acme, keep_no_token))
     assert check == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
     refused_event = but(BARE, consent=AdConsent(ad_user_data=False))
-    assert acme.skip_reason(refused_event, to) is None
+    assert acme.skip_reason(refused_event, target) is None
     strict = destination(acme, {"account": "7", "consent_denied": "skip"})
     assert acme.skip_reason(refused_event, strict) is SkipReason.NO_CONSENT
-    assert acme.skip_reason(but(BARE, amount=Decimal(5)), to) is SkipReason.NO_CURRENCY
-    payload = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), to)
+    assert acme.skip_reason(but(BARE, amount=Decimal(5)), target) is SkipReason.NO_CURRENCY
+    payload = acme.build(but(BARE, person=ConvertedPerson(email="ann@example.com")), target)
     assert "ann" not in json.dumps(acme.redact(payload))
     assert acme.count_fitting([payload] * 3) == 3
 

@@ -49,10 +49,10 @@ def pinterest(settings: dict[str, Any] | None = None, **changes: Any) -> Destina
 
 
 def test_it_works() -> None:
-    to = pinterest()
-    call = PINTEREST.request([PINTEREST.build(but(), to)], to)
+    target = pinterest()
+    call = PINTEREST.request([PINTEREST.build(but(), target)], target)
     assert seen(call) == expected("pinterest", ad_account_id="549")
-    assert PINTEREST.skip_reason(but(), to) is None
+    assert PINTEREST.skip_reason(but(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -68,9 +68,9 @@ def test_the_least_it_takes() -> None:
 
 
 def test_a_trial_is_only_validated() -> None:
-    to = pinterest(test=True)
-    assert seen(PINTEREST.request([{}], to))["query"] == {"test": "true"}
-    assert PINTEREST.test_event_problem(to) is None
+    target = pinterest(test=True)
+    assert seen(PINTEREST.request([{}], target))["query"] == {"test": "true"}
+    assert PINTEREST.test_event_problem(target) is None
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_trial_is_only_validated() -> None:
     ],
 )
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> None:
-    to = pinterest(event_names=mapping)
-    assert PINTEREST.build(bare(ours), to)["event_name"] == theirs
-    assert PINTEREST.find_name(bare(ours), to) == theirs
+    target = pinterest(event_names=mapping)
+    assert PINTEREST.build(bare(ours), target)["event_name"] == theirs
+    assert PINTEREST.find_name(bare(ours), target) == theirs
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_consent(consent: AdConsent, opt_out: bool | None) -> None:
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
-    to = pinterest({"consent_denied": "skip"})
-    assert PINTEREST.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert PINTEREST.skip_reason(but(), to) is None
+    target = pinterest({"consent_denied": "skip"})
+    assert PINTEREST.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
+    assert PINTEREST.skip_reason(but(), target) is None
 
 
 def test_limited_data_processing() -> None:

@@ -126,14 +126,14 @@ CONVERSIONS = st.builds(
 @EVERY
 @given(conversion=CONVERSIONS)
 def test_whatever_a_conversion_holds(platform: Platform, conversion: Conversion) -> None:
-    to = sample(platform)
-    if platform.find_name(conversion, to) is None:
+    target = sample(platform)
+    if platform.find_name(conversion, target) is None:
         return
-    reason = platform.skip_reason(conversion, to)
+    reason = platform.skip_reason(conversion, target)
     assert reason is None or isinstance(reason, SkipReason)
-    payload = platform.build(conversion, to)
-    assert payload == platform.build(conversion, to), "the same on every attempt"
-    body = json.dumps(json.loads(platform.request([payload], to).body))
+    payload = platform.build(conversion, target)
+    assert payload == platform.build(conversion, target), "the same on every attempt"
+    body = json.dumps(json.loads(platform.request([payload], target).body))
     assert "null" not in re.sub(r'"(?:[^"\\]|\\.)*"', "", body), "absent, never empty"
     assert json.loads(json.dumps(platform.redact(payload))).keys() == payload.keys()
 
@@ -184,8 +184,8 @@ def test_deep_nonsense(platform: Platform) -> None:
 
 @EVERY
 def test_trials_and_real_sendings_share_a_path(platform: Platform) -> None:
-    to = sample(platform)
-    trial = msgspec.structs.replace(to, test=True)
+    target = sample(platform)
+    trial = msgspec.structs.replace(target, test=True)
     assert platform.request([], trial).url.split("?")[0].startswith(platform.url)
 
 

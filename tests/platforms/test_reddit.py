@@ -62,10 +62,10 @@ def sent(conversion: Conversion, to: Destination) -> dict[str, Any]:
 
 
 def test_it_works() -> None:
-    to = reddit()
-    call = REDDIT.request([sent(but(), to)], to)
+    target = reddit()
+    call = REDDIT.request([sent(but(), target)], target)
     assert seen(call) == expected("reddit", pixel_id="a2_x")
-    assert REDDIT.skip_reason(but(), to) is None
+    assert REDDIT.skip_reason(but(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -81,14 +81,14 @@ def test_the_least_it_takes() -> None:
 
 
 def test_a_trial_carries_the_test_id() -> None:
-    to = reddit({"test_id": "t2_abc"}, test=True)
-    assert seen(REDDIT.request([{}], to))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
-    assert REDDIT.test_event_problem(to) is None
+    target = reddit({"test_id": "t2_abc"}, test=True)
+    assert seen(REDDIT.request([{}], target))["body"] == {"data": {"events": [{}], "test_id": "t2_abc"}}
+    assert REDDIT.test_event_problem(target) is None
 
 
 def test_a_test_id_does_not_make_everything_a_trial() -> None:
-    to = reddit({"test_id": "t2_abc"})
-    assert "test_id" not in seen(REDDIT.request([{}], to))["body"]["data"]
+    target = reddit({"test_id": "t2_abc"})
+    assert "test_id" not in seen(REDDIT.request([{}], target))["body"]["data"]
 
 
 def test_without_a_test_id_there_is_no_trial() -> None:
@@ -128,9 +128,9 @@ def test_without_a_test_id_there_is_no_trial() -> None:
 def test_event_names(
     conversion: Conversion, mapping: dict[str, str | None], expected_type: dict[str, str]
 ) -> None:
-    to = reddit(event_names=mapping)
-    assert sent(conversion, to)["type"] == expected_type
-    assert REDDIT.find_name(conversion, to)
+    target = reddit(event_names=mapping)
+    assert sent(conversion, target)["type"] == expected_type
+    assert REDDIT.find_name(conversion, target)
 
 
 def test_an_event_can_be_left_out() -> None:
@@ -183,9 +183,9 @@ def test_limited_data_use(
 
 
 def test_a_refusal_can_keep_an_event_back() -> None:
-    to = reddit({"consent_denied": "skip"})
-    assert REDDIT.skip_reason(but(consent=DENIED), to) is SkipReason.NO_CONSENT
-    assert REDDIT.skip_reason(but(consent=AdConsent()), to) is None
+    target = reddit({"consent_denied": "skip"})
+    assert REDDIT.skip_reason(but(consent=DENIED), target) is SkipReason.NO_CONSENT
+    assert REDDIT.skip_reason(but(consent=AdConsent()), target) is None
 
 
 def test_the_address_can_go_in_clear() -> None:

@@ -42,10 +42,10 @@ def snapchat(settings: dict[str, Any] | None = None, **changes: Any) -> Destinat
 
 
 def test_it_works() -> None:
-    to = snapchat()
-    call = SNAPCHAT.request([SNAPCHAT.build(but(), to)], to)
+    target = snapchat()
+    call = SNAPCHAT.request([SNAPCHAT.build(but(), target)], target)
     assert seen(call) == expected("snapchat", pixel_id="7d3f-1")
-    assert SNAPCHAT.skip_reason(but(), to) is None
+    assert SNAPCHAT.skip_reason(but(), target) is None
 
 
 def test_the_least_it_takes() -> None:
@@ -71,10 +71,10 @@ def test_published_hashes() -> None:
 
 
 def test_a_trial_is_only_validated() -> None:
-    to = snapchat(test=True)
-    call = seen(SNAPCHAT.request([{}], to))
+    target = snapchat(test=True)
+    call = seen(SNAPCHAT.request([{}], target))
     assert call["url"] == "https://tr.snapchat.com/v3/7d3f-1/events/validate"
-    assert SNAPCHAT.test_event_problem(to) is None
+    assert SNAPCHAT.test_event_problem(target) is None
 
 
 def test_the_token_cannot_change_the_call() -> None:
@@ -96,10 +96,10 @@ def test_the_token_cannot_change_the_call() -> None:
     ],
 )
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | None) -> None:
-    to = snapchat(event_names=mapping)
-    assert SNAPCHAT.find_name(bare(ours), to) == theirs
+    target = snapchat(event_names=mapping)
+    assert SNAPCHAT.find_name(bare(ours), target) == theirs
     if theirs is not None:
-        assert SNAPCHAT.build(bare(ours), to)["event_name"] == theirs
+        assert SNAPCHAT.build(bare(ours), target)["event_name"] == theirs
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_a_refusal_keeps_an_event_back() -> None:
 def test_limited_data_use(
     consent: AdConsent, settings: dict[str, Any], options: dict[str, tuple[int, int]]
 ) -> None:
-    event, to = but(consent=consent), snapchat(settings)
-    assert SNAPCHAT.skip_reason(event, to) is None
-    payload = SNAPCHAT.build(event, to)
+    event, target = but(consent=consent), snapchat(settings)
+    assert SNAPCHAT.skip_reason(event, target) is None
+    payload = SNAPCHAT.build(event, target)
     processing_fields = {name: value for name, value in payload.items() if name.startswith("data_processing")}
     assert processing_fields == {
         name: value
@@ -224,9 +224,9 @@ def test_what_is_shown(conversion: Any) -> None:
 
 def test_what_goes_into_a_call_is_bounded_in_bytes() -> None:
     parts = [{"event_source_url": "u" * 1000}] * 2000
-    fitting = SNAPCHAT.count_fitting(parts)
-    assert 1900 < fitting < 2000
-    assert len(SNAPCHAT.request(parts[:fitting], snapchat()).body) <= 2_000_000
+    count = SNAPCHAT.count_fitting(parts)
+    assert 1900 < count < 2000
+    assert len(SNAPCHAT.request(parts[:count], snapchat()).body) <= 2_000_000
     assert SNAPCHAT.count_fitting([{"event_source_url": "u" * 3_000_000}]) == 1
 
 

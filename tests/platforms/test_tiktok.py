@@ -150,10 +150,10 @@ def test_places_and_odd_names() -> None:
 
 
 def test_a_trial_carries_the_test_code() -> None:
-    coded = to(test_event_code="TEST1")
-    trial = msgspec.structs.replace(coded, test=True)
+    coded_destination = to(test_event_code="TEST1")
+    trial = msgspec.structs.replace(coded_destination, test=True)
     assert seen(call_for(TIKTOK, trial, CONVERSION))["body"]["test_event_code"] == "TEST1"
-    assert "test_event_code" not in seen(call_for(TIKTOK, coded, CONVERSION))["body"]
+    assert "test_event_code" not in seen(call_for(TIKTOK, coded_destination, CONVERSION))["body"]
     assert TIKTOK.test_event_problem(trial) is None
     assert "test_event_code" in (TIKTOK.test_event_problem(TO) or "")
 

@@ -65,8 +65,8 @@ def test_what_reports_on_their_orders_goes_too(
     stage.identifier(contact, "email", EVE)
     stage.event(contact, order_id=names[0], amount=amount)
     if len(names) > 1:
-        linked = AcceptedRefund(order_ids=tuple(names), at=1_778_680_800_000)
-        hook.queue().put(by("webhook", linked))
+        linked_refund = AcceptedRefund(order_ids=tuple(names), at=1_778_680_800_000)
+        hook.queue().put(by("webhook", linked_refund))
     refund = {"id": 1, "order_id": 7, "transactions": [{"amount": "1", "currency": "USD"}]}
     for order_id in (7, 8, 7) if amount else (7, 8):
         hook.deliver({**refund, "order_id": order_id}, X_Shopify_Topic="refunds/create")

@@ -32,11 +32,11 @@ def worker(database_url: str) -> Iterator[psycopg.Connection]:
     get it too.
     """
     with connect(database_url) as connection:
-        begin = connection.transaction
+        begin_transaction = connection.transaction
 
         @contextmanager
         def begin_impatiently() -> Iterator[psycopg.Transaction]:
-            with begin() as transaction:
+            with begin_transaction() as transaction:
                 connection.execute("SET LOCAL lock_timeout = '20ms'")
                 yield transaction
 
@@ -148,9 +148,9 @@ def test_a_late_event_makes_a_new_contact(stage: Stage) -> None:
     before = stage.rows("contacts", "contacts::text")
     late = stage.run(*(event(event_time=T0 + DAY, **sighting) for sighting in sightings))
     assert len({contact_id, *map(stage.contact_of, late)}) == 5
-    merging = stage.run(event(event_time=T0 + 2 * DAY, **all_identifiers))
+    merging_receipts = stage.run(event(event_time=T0 + 2 * DAY, **all_identifiers))
     assert stage.contact_of(first) == contact_id
-    assert contact_id not in {stage.contact_of(receipt) for receipt in (*late, *merging)}
+    assert contact_id not in {stage.contact_of(receipt) for receipt in (*late, *merging_receipts)}
     assert before[0] in stage.rows("contacts", "contacts::text")
     assert contact_id not in stage.values("contact_identifiers", "contact_id")
 

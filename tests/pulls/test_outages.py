@@ -56,11 +56,11 @@ def puller(pulls: Pulls, until: Callable[[], bool]) -> Callable[[Database], Awai
     """Return a puller that runs until a condition is true."""
 
     async def run(database: Database) -> None:
-        stopping = asyncio.Event()
+        stop_event = asyncio.Event()
         async with Egress(["127.0.0.1"], seconds=60) as egress, asyncio.timeout(30):
-            task = asyncio.create_task(pulls.puller(database, egress, stopping).run())
+            task = asyncio.create_task(pulls.puller(database, egress, stop_event).run())
             await asyncio.to_thread(wait_until, until)
-            stopping.set()
+            stop_event.set()
             await task
 
     return run

@@ -69,7 +69,7 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("judge", [ga4, posthog], ids=["ga4", "posthog"])
 def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | None]) -> None:
-    differing = {
+    actual_differences = {
         (judge.__name__, medium): ours(medium) for medium in set(MEDIA)
         if (other := judge(medium)) is not None and other != ours(medium)
     }  # fmt: skip
@@ -79,7 +79,7 @@ def test_media_are_judged_alike_but_for_the_table(judge: Callable[[str], str | N
             posthog(case) is None and ours(case) == expected for (_, case), expected in differences.items()
         )
         differences = {}
-    assert differing == differences
+    assert actual_differences == differences
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -144,21 +144,21 @@ def test_what_platforms_fill_in_is_read(template: object) -> None:
     assert template in TEMPLATES
     link_template = next(candidate for candidate in TEMPLATES if candidate is template)
     ids = {"utm_id", "adgroupid", "campaign_id", "adset_id", "ad_id"}
-    filled = {
+    filled_values = {
         name: value
         if value.islower() and "{" not in value
         else (str(10 + index) if name in ids else f"Name {index}")
         for index, (name, value) in enumerate(link_template.parameters)
     }
-    visit = explain_visit(f"{PAGE}?" + "&".join(f"{k}={v}" for k, v in filled.items()), None)
+    visit = explain_visit(f"{PAGE}?" + "&".join(f"{k}={v}" for k, v in filled_values.items()), None)
     assert visit.source == link_template.source
     read_values = {
         value
         for name in Ad.__struct_fields__
         if (value := getattr(visit.classification.ad, name)) is not None
     }
-    sent_values = {v for k, v in filled.items() if k not in ("utm_source", "utm_medium")}
+    sent_values = {v for k, v in filled_values.items() if k not in ("utm_source", "utm_medium")}
     assert read_values == sent_values
-    unfilled = explain_visit(f"{PAGE}?{link_template.text}", None)
-    assert unfilled.source == link_template.source
+    empty_visit = explain_visit(f"{PAGE}?{link_template.text}", None)
+    assert empty_visit.source == link_template.source
     assert unquote(link_template.text) == link_template.text

@@ -189,9 +189,9 @@ def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, before: s
     outcome = classify(Landing(f"{PAGE}{before}{tag}"))
     assert isinstance(outcome, Source)
     assert outcome.name == "google_ads"
-    tagged = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
-    assert isinstance(tagged, Source)
-    assert tagged.name == "email"
+    tagged_outcome = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
+    assert isinstance(tagged_outcome, Source)
+    assert tagged_outcome.name == "email"
 
 
 @pytest.mark.parametrize("host", [
@@ -227,6 +227,6 @@ def test_placeholders_are_neither_clicks_nor_campaigns(value: str) -> None:
     for name in CLICK_IDS:
         assert source(f"{name}={value}") == "direct", name
         assert explain(Landing(f"{PAGE}?{name}={value}")).click_ids == {}
-    tagged = f"utm_source=google&utm_medium=cpc&utm_campaign={value}"
-    ad = explain(Landing(f"{PAGE}?{tagged}")).ad
-    assert (source(tagged), ad.campaign_name, ad.campaign_id) == ("google_ads", None, None)
+    query = f"utm_source=google&utm_medium=cpc&utm_campaign={value}"
+    ad = explain(Landing(f"{PAGE}?{query}")).ad
+    assert (source(query), ad.campaign_name, ad.campaign_id) == ("google_ads", None, None)

@@ -135,8 +135,8 @@ def test_what_commands_refuse(desk: Desk, terminal: Terminal, space_id: int) -> 
     for command in (["set", "none"], ["remove", "none"], ["test", "none"]):
         assert "Provider not found" in terminal.fail(*command)
     viewer = desk.accounts.member(space_id, Role.VIEWER)
-    without = desk.accounts.run(lambda connection: create_user(connection, unique_email(), None))
-    for user in (viewer, without):
+    user_without_space = desk.accounts.run(lambda connection: create_user(connection, unique_email(), None))
+    for user in (viewer, user_without_space):
         assert "must be an owner of a Space and have a password" in terminal.fail(
             "require", "--email", user.email
         )

@@ -64,9 +64,9 @@ def test_roles_of_rules() -> None:
         assert b is not None
         rules = [RoleRule(1, a, "a"), RoleRule(1, b, "b")]
         rules += [RoleRule(1, everybody_role)] if everybody_role else []
-        fitting = {role for role, group in ((a, "a"), (b, "b")) if group in groups} | {everybody_role}
-        best = next((role for role in Role if role in fitting), None)
-        assert find_roles(rules, groups) == {1: GrantedRole(best, follows_groups=True)}
+        fitting_roles = {role for role, group in ((a, "a"), (b, "b")) if group in groups} | {everybody_role}
+        best_role = next((role for role in Role if role in fitting_roles), None)
+        assert find_roles(rules, groups) == {1: GrantedRole(best_role, follows_groups=True)}
     assert find_roles([RoleRule(2, Role.VIEWER)], ["x"]) == {
         2: GrantedRole(Role.VIEWER, follows_groups=False)
     }

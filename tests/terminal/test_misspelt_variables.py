@@ -14,8 +14,8 @@ from headwater.cli import main
 def misspelt(name: str) -> list[str]:
     """Return the name with one letter missing, and with two swapped."""
     middle = len(name) // 2
-    swapped = name[:middle] + name[middle + 1] + name[middle] + name[middle + 2 :]
-    return [word for word in (name[:-1], swapped) if word not in READERS]
+    misspelling = name[:middle] + name[middle + 1] + name[middle] + name[middle + 2 :]
+    return [word for word in (name[:-1], misspelling) if word not in READERS]
 
 
 CASES = [(word, name) for name in READERS if len(name) > 5 for word in misspelt(name)]

@@ -46,8 +46,8 @@ def test_a_name_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str], na
     print_output([{"name": name}], as_json=False)
     print_output({"name": name}, as_json=False)
     print_output({"names": {name: [name]}}, as_json=False)
-    printed = capsys.readouterr().out + list_values([("name", name)])
-    assert [char for char in printed if not char.isprintable() and char != "\n"] == []
+    output = capsys.readouterr().out + list_values([("name", name)])
+    assert [char for char in output if not char.isprintable() and char != "\n"] == []
 
 
 def test_notes_leave_standard_output_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,9 +264,9 @@ TAGGED = {"landing_site": "/?utm_source=google&utm_medium=cpc&utm_campaign=sprin
     ("", "Appstle ", "loop-"), ("recurring", "Renewal"), ("order", "Subscription"), (" ", "_", "-"),
 )])  # fmt: skip
 def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> None:
-    app, renews, renewal_of, between = parts
+    app, renews, renewal_of, separator = parts
     for words in ((renews, renewal_of), (renewal_of, renews)):
-        tags = f"vip, {app}{between.join(words)}"
+        tags = f"vip, {app}{separator.join(words)}"
         order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
         assert "trk_source" not in order, tags
         assert "url" not in order, tags
@@ -288,9 +288,9 @@ def test_other_tags_keep_the_touch(tags: str) -> None:
     "utm_campaign%3Dspring%26utm_source%3Dfb", "utm_campaign=&utm_campaign=spring&utm_source=fb",
 ])  # fmt: skip
 def test_landing_pages_are_read_as_those_of_page_views(query: str) -> None:
-    landing = f"/{query}" if query[0] == "#" else f"/?{query}"
-    order = event_of("shopify", {**ORDER, "landing_site": landing, "note_attributes": []})
+    landing_site = f"/{query}" if query[0] == "#" else f"/?{query}"
+    order = event_of("shopify", {**ORDER, "landing_site": landing_site, "note_attributes": []})
     assert order["trk_campaign"] == "spring"
-    notes = [{"key": "_wc_order_attribution_session_entry", "value": f"https://shop.example{landing}"},
+    notes = [{"key": "_wc_order_attribution_session_entry", "value": f"https://shop.example{landing_site}"},
              {"key": "_wc_order_attribution_utm_campaign", "value": "spring?fbclid=IwAR1"}]  # fmt: skip
     assert event_of("woocommerce", {**WOO, "meta_data": notes})["trk_campaign"] == "spring"

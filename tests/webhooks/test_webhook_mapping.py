@@ -151,8 +151,8 @@ def test_the_token_of_the_woocommerce_plugin() -> None:
 
 
 def test_woocommerce_s_statuses() -> None:
-    completed = event_of("woocommerce", {**WOO, "status": "completed"})
-    assert (completed["event_name"], completed["order_id"]) == ("purchase", "727")
+    completed_order = event_of("woocommerce", {**WOO, "status": "completed"})
+    assert (completed_order["event_name"], completed_order["order_id"]) == ("purchase", "727")
     for status in ("refunded", "cancelled", "failed", "trash"):
         refund = refund_of("woocommerce", {**WOO, "status": status})
         assert (refund["order_ids"], refund["statements"]) == (

@@ -83,9 +83,9 @@ def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
 def test_short_faults_are_waited_for(pulls: Pulls) -> None:
     short = {"quotaErrorDetails": {"retryDelay": "7s"}}
     throttling = error(429, "quotaError", "RESOURCE_TEMPORARILY_EXHAUSTED", details=short)
-    cut = Answer(body=b'{"results": [{"campaign": {"id": "12')
+    cut_answer = Answer(body=b'{"results": [{"campaign": {"id": "12')
     books = fill(Books(), TODAY, days=3)
-    reaction = checks.interrupt(checks.interrupt(PretendGoogle(books), cut, 2, 1), throttling, 2, 1)
+    reaction = checks.interrupt(checks.interrupt(PretendGoogle(books), cut_answer, 2, 1), throttling, 2, 1)
     with checks.served(pulls, GOOGLE, reaction):
         GOOGLE.connect(pulls)
         pulls.pull()

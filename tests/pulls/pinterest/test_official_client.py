@@ -38,11 +38,11 @@ def _call(platform: FakePlatform) -> None:
     for level, ids in {"ad": ["1111", "1121", "1211"], "campaign": ["11", "12", "13"]}.items():
         lists = _api(f"{level}s", api)
         getattr(lists, f"{level}s_list")(ACCOUNT, entity_statuses=STATUSES, page_size=250, **loose)
-        ask = getattr(lists, f"{level}s_analytics")
+        method = getattr(lists, f"{level}s_analytics")
         if level == "ad":
-            ask(ACCOUNT, *days, columns, granularity, ad_ids=ids, **loose)
+            method(ACCOUNT, *days, columns, granularity, ad_ids=ids, **loose)
         else:
-            ask(ACCOUNT, *days, ids, columns, granularity, **loose)
+            method(ACCOUNT, *days, ids, columns, granularity, **loose)
 
 
 def _api(name: str, api: Any) -> Any:

@@ -46,18 +46,18 @@ class PretendSnap:
 
     def _answer(self, name: str, kind: str, items: list[Any], link: str | None = None) -> Answer:
         parts = [{"sub_request_status": self.success, kind: item} for item in items]
-        paging = {"paging": {"next_link": link}} if link else {}
-        return Answer(body={"request_status": self.success, name: parts, **paging})
+        paging_part = {"paging": {"next_link": link}} if link else {}
+        return Answer(body={"request_status": self.success, name: parts, **paging_part})
 
     def _list(self, kind: str, query: dict[str, str]) -> Answer:
         level_field = {"campaign": "campaign", "adsquad": "adset", "ad": "ad"}[kind]
         items: dict[str, dict[str, str]] = {}
         for _, ad_place in self.books.spent:
             level_id = getattr(ad_place, level_field)
-            above = (
+            parent_ids = (
                 {"campaign_id": ad_place.campaign} if kind == "adsquad" else {"ad_squad_id": ad_place.adset}
             )
-            items[level_id] = {"id": level_id, "name": self.books.name_of(level_id), **above}
+            items[level_id] = {"id": level_id, "name": self.books.name_of(level_id), **parent_ids}
         listed_items = [
             item for level_id, item in sorted(items.items()) if level_id not in {"", *self.unlisted}
         ]
