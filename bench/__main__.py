@@ -88,7 +88,7 @@ def main() -> None:
     logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     sizes = (100_000,) if arguments.quick else (100_000, 1_000_000)
-    chosen = (arguments.events,) if arguments.events else ()
+    chosen_sizes = (arguments.events,) if arguments.events else ()
     with staged(arguments.data) as stage:
         runs = {
             "start": lambda: measure_start(stage),
@@ -101,10 +101,10 @@ def main() -> None:
             "storage": lambda: storage.measure(stage, say),
             "crowd": lambda: crowd.measure(stage, say),
             "processes": lambda: processes.measure(stage, say),
-            "listing": lambda: listing.measure(stage, say, chosen or sizes),
+            "listing": lambda: listing.measure(stage, say, chosen_sizes or sizes),
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
-            "reports": lambda: reports.measure(stage, say, chosen or sizes[-1:]),
+            "reports": lambda: reports.measure(stage, say, chosen_sizes or sizes[-1:]),
             "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
             "spend": lambda: spend.measure(stage, say, sizes[-1:]),
             "pulls": lambda: pulls.measure(stage, say),
@@ -122,8 +122,8 @@ def main() -> None:
             "reload": lambda: reload.measure(say),
             "cluster": lambda: cluster.measure(stage, say),
         }
-        for part in parts:
-            runs[part]()
+        for name in parts:
+            runs[name]()
 
 
 if __name__ == "__main__":

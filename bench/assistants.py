@@ -38,8 +38,8 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         api = _timed(stage.port, _get(f"/public-api/v1{path}", query, key))
         tool = "get_event" if name == "get_event" else "list_events"
         mcp = _timed(stage.port, _call(space_id, tool, arguments, token))
-        rates = [len(taken) / sum(taken) for taken in (api, mcp)]
-        p99 = [f"{Result(latencies=taken).percentile(0.99):.1f}" for taken in (api, mcp)]
+        rates = [len(latencies) / sum(latencies) for latencies in (api, mcp)]
+        p99 = [f"{Result(latencies=latencies).percentile(0.99):.1f}" for latencies in (api, mcp)]
         say(name, f"{rates[0]:.0f}", p99[0], f"{rates[1]:.0f}", p99[1],
             f"{rates[1] / rates[0]:.2f}")  # fmt: skip
 
@@ -48,8 +48,8 @@ Request = tuple[str, str, bytes | None, dict[str, str]]
 
 
 def _get(path: str, query: dict[str, object], key: str) -> Request:
-    given = urlencode(query, doseq=True)
-    return "GET", f"{path}?{given}" if given else path, None, {"Authorization": f"Bearer {key}"}
+    query_string = urlencode(query, doseq=True)
+    return "GET", f"{path}?{query_string}" if query_string else path, None, {"Authorization": f"Bearer {key}"}
 
 
 def _call(space_id: int, tool: str, arguments: dict[str, object], token: str) -> Request:
@@ -65,17 +65,17 @@ def _call(space_id: int, tool: str, arguments: dict[str, object], token: str) ->
 def _timed(port: int, request: Request) -> list[float]:
     """Return the seconds of each of many sequential requests, without the first ones."""
     client = http.client.HTTPConnection("127.0.0.1", port)
-    taken: list[float] = []
+    latencies: list[float] = []
     for _ in range(REPEATS + 20):
-        started = time.perf_counter()
+        start = time.perf_counter()
         client.request(*request)
         answer = client.getresponse()
         body = answer.read()
-        taken.append(time.perf_counter() - started)
+        latencies.append(time.perf_counter() - start)
         assert answer.status == 200, body
         assert b'"isError":true' not in body, body
     client.close()
-    return taken[20:]
+    return latencies[20:]
 
 
 def _token(url: str, space_id: int) -> str:

@@ -54,12 +54,12 @@ def _read_days(
     connection: psycopg.Connection, space_id: int, start: int, end: int
 ) -> Iterator[tuple[int, PathData]]:
     """Yield each day's paths of some contacts, by days since 1970."""
-    cursor, by_day = connection.cursor(binary=True), defaultdict[int, list[PathData]](list)
+    cursor, paths_by_day = connection.cursor(binary=True), defaultdict[int, list[PathData]](list)
     for first in range(start, end, CONTACTS_AT_ONCE):
         values = live_values(space_id, first=first, after=min(end, first + CONTACTS_AT_ONCE))
         paths = assemble(fetch_row(cursor, live_paths(BETWEEN), values))
         day_numbers = paths[Column.SECONDS] // 86_400
         for day in np.unique(day_numbers).tolist():
-            by_day[day].append(paths.select(np.flatnonzero(day_numbers == day)).cut_to_window(0))
-    for day in sorted(by_day):
-        yield day, PathData.join(by_day.pop(day)).without_unused()
+            paths_by_day[day].append(paths.select(np.flatnonzero(day_numbers == day)).cut_to_window(0))
+    for day in sorted(paths_by_day):
+        yield day, PathData.join(paths_by_day.pop(day)).without_unused()

@@ -97,11 +97,11 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
         pair = {"single": stage, "cluster": ClusterStage(Path(directory) / "data", url)}
         _measure_ingest(say, pair, TURNS * rounds)
         for spaces, rows, kind in QUEUES:
-            waiting = list(accepted_events(rows))
+            event_rows = list(accepted_events(rows))
             runs = {
-                f"{name}, {workers}": partial(_process, here, spaces, waiting, workers)
+                f"{name}, {workers}": partial(_process, database, spaces, event_rows, workers)
                 for workers in WORKERS
-                for name, here in pair.items()
+                for name, database in pair.items()
             }
             _compare(say, f"Pipeline, {kind}, by workers", runs, rounds)
     stage.start()
@@ -111,23 +111,28 @@ def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], 
     """Run the alternatives in turn, and print their medians over all rounds, with shares of the first
     one's.
     """
-    made: dict[str, list[Run]] = {name: [] for name in runs}
+    runs_by_name: dict[str, list[Run]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
-            made[name].append(run())
+            runs_by_name[name].append(run())
     say(f"{title}; CPU in ms an event; shares compare the speed with the first line")
     say("database", "events/s", "of it", "CPU", "by CPU", "of which")
-    (first, *_) = made.values()
-    for name, own in made.items():
-        by_clock = _middle(one.rate() / other.rate() for one, other in zip(own, first, strict=True))
-        by_cpu = _middle(other.cost() / one.cost() for one, other in zip(own, first, strict=True))
+    (first, *_) = runs_by_name.values()
+    for name, database_runs in runs_by_name.items():
+        speed_ratio = _middle(
+            run.rate() / first_run.rate() for run, first_run in zip(database_runs, first, strict=True)
+        )
+        cpu_ratio = _middle(
+            first_run.cost() / run.cost() for run, first_run in zip(database_runs, first, strict=True)
+        )
         parts = {
-            part: _middle(1_000 * run.cpu.get(part, 0.0) / run.events for run in own) for part in own[0].cpu
+            role: _middle(1_000 * run.cpu.get(role, 0.0) / run.events for run in database_runs)
+            for role in database_runs[0].cpu
         }
         say(
-            name, f"{_middle(run.rate() for run in own):,.0f}", f"{by_clock:.2f}",
-            f"{_middle(run.cost() for run in own):.3f}", f"{by_cpu:.2f}",
-            " ".join(f"{part} {cost:.3f}" for part, cost in parts.items()),
+            name, f"{_middle(run.rate() for run in database_runs):,.0f}", f"{speed_ratio:.2f}",
+            f"{_middle(run.cost() for run in database_runs):.3f}", f"{cpu_ratio:.2f}",
+            " ".join(f"{role} {cost:.3f}" for role, cost in parts.items()),
         )  # fmt: skip
 
 
@@ -162,13 +167,13 @@ def _ingest(stage: Stage, make: Callable[[], Iterator[Request]]) -> Run:
 
 def _process(stage: Stage, spaces: int, rows: Sequence[tuple[str, object]], workers: int) -> Run:
     with stage.database() as url:
-        made = [space_id for space_id, _ in stage.spaces(spaces)]
+        space_ids = [space_id for space_id, _ in stage.spaces(spaces)]
         with psycopg.connect(url) as connection:
-            for space_id in made:
+            for space_id in space_ids:
                 fill(connection, space_id, iter(rows))
         before = _cpu(url)
-        seconds, own = _run_workers(url, workers)
-        cpu = _difference(before, _cpu(url)) | {"workers": own}
+        seconds, worker_cpu = _run_workers(url, workers)
+        cpu = _difference(before, _cpu(url)) | {"workers": worker_cpu}
     return Run(spaces * len(rows), seconds, cpu)
 
 
@@ -176,30 +181,30 @@ def _run_workers(url: str, count: int) -> tuple[float, float]:
     """Return the seconds until nothing waits, and the workers' CPU seconds."""
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe() for _ in range(count)]
-    processes = [context.Process(target=_work, args=(url, theirs)) for _, theirs in pipes]
+    processes = [context.Process(target=_work, args=(url, worker_pipe)) for _, worker_pipe in pipes]
     for process in processes:
         process.start()
-    for ours, _ in pipes:
-        ours.recv()
-    started = time.perf_counter()
-    for ours, _ in pipes:
-        ours.send(None)
-    own = sum(ours.recv() for ours, _ in pipes)
-    seconds = time.perf_counter() - started
+    for own_pipe, _ in pipes:
+        own_pipe.recv()
+    start = time.perf_counter()
+    for own_pipe, _ in pipes:
+        own_pipe.send(None)
+    worker_cpu = sum(own_pipe.recv() for own_pipe, _ in pipes)
+    seconds = time.perf_counter() - start
     for process in processes:
         process.join()
-    return seconds, own
+    return seconds, worker_cpu
 
 
 def _work(url: str, pipe: object) -> None:
     """Run a worker with only the pipeline's job, from the common start until nothing waits."""
-    stop, began = threading.Event(), list[float]()
+    stop, cpu_marks = threading.Event(), list[float]()
 
     def begin(connection: psycopg.Connection) -> list[int]:
         find_next_waiting_spaces(connection, 0, 1)  # loads what every session loads once
         pipe.send(None)
         pipe.recv()
-        began.append(time.process_time())
+        cpu_marks.append(time.process_time())
         return []
 
     def end(connection: psycopg.Connection) -> list[int]:
@@ -209,7 +214,7 @@ def _work(url: str, pipe: object) -> None:
 
     first, last = Duty(begin, _do_nothing, pause_seconds=math.inf), Duty(end, _do_nothing)
     Worker(url, stop, [first, make_pipeline_duty(), last]).run()
-    pipe.send(time.process_time() - began[0])
+    pipe.send(time.process_time() - cpu_marks[0])
 
 
 def _do_nothing(_: psycopg.Connection, __: int) -> bool:
@@ -220,8 +225,8 @@ def _cpu(url: str) -> dict[str, float]:
     """Return the CPU seconds of a database's servers so far."""
     with psycopg.connect(url) as connection:
         query = "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
-        (in_cluster,) = connection.execute(query).fetchone()
-        servers = connection.execute(SERVERS[in_cluster]).fetchall()
+        (has_citus,) = connection.execute(query).fetchone()
+        servers = connection.execute(SERVERS[has_citus]).fetchall()
     sums: dict[str, float] = {}
     for role, directory in servers:
         with suppress(OSError):  # on another machine
@@ -240,4 +245,4 @@ def _tree_cpu(top: psutil.Process) -> float:
 
 
 def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    return {part: after[part] - before[part] for part in after}
+    return {role: after[role] - before[role] for role in after}

@@ -42,13 +42,13 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         with psycopg.connect(stage.url, autocommit=True) as connection:
             build_segments(connection, space_id)
         stage.resume_worker()
-        for remembered, variables in (("nothing", FORGETFUL), ("first orders", {})):
+        for cache, variables in (("nothing", FORGETFUL), ("first orders", {})):
             stage.stop()
             stage.start(**variables)
             stage.pause_worker()
             with psycopg.connect(stage.url, autocommit=True) as connection:
-                pending = note_pending(connection, space_id)
-            say(f"{size:,} events of 24 months, {pending:,} pending; {remembered} remembered")
+                pending_count = note_pending(connection, space_id)
+            say(f"{size:,} events of 24 months, {pending_count:,} pending; {cache} remembered")
             _measure(stage, say, key)
             stage.resume_worker()
 
@@ -56,13 +56,13 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 def _measure(stage: Stage, say: Callable[..., None], key: str) -> None:
     say("ms", "CPU ms", "months", "KB", "question")
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
-    for name, end, more in (QUESTIONS[0], *QUESTIONS):  # the first connects
+    for name, end, extra_parameters in (QUESTIONS[0], *QUESTIONS):  # the first connects
         cpu = sum(stage.cpu_by_role().values())
-        asked = [_ask(client, key, end, more) for _ in range(REPEATS)]
+        answers = [_ask(client, key, end, extra_parameters) for _ in range(REPEATS)]
         cpu = (sum(stage.cpu_by_role().values()) - cpu) / REPEATS
-        taken, body = 1e3 * median(seconds for seconds, _ in asked), asked[-1][1]
+        milliseconds, body = 1e3 * median(seconds for seconds, _ in answers), answers[-1][1]
         months = len(json.loads(body).get("totals", ())) if end != PLAIN else 0
-        say(f"{taken:.0f}", f"{1e3 * cpu:.0f}", months, len(body) // 1024, name)
+        say(f"{milliseconds:.0f}", f"{1e3 * cpu:.0f}", months, len(body) // 1024, name)
 
 
 def _ask(
@@ -71,13 +71,13 @@ def _ask(
     today = date.today()  # noqa: DTZ011 - the Space has no time zone
     first = today - timedelta(days=DAYS)
     dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
-    asked = {**dates, "attribution_model": "linear", "attribution_window": "90", **more}
-    started = time.perf_counter()
+    parameters = {**dates, "attribution_model": "linear", "attribution_window": "90", **more}
+    start = time.perf_counter()
     client.request(
-        "GET", f"/public-api/v1/{end}?" + urlencode(asked, doseq=True),
+        "GET", f"/public-api/v1/{end}?" + urlencode(parameters, doseq=True),
         headers={"Authorization": f"Bearer {key}"},
     )  # fmt: skip
     response = client.getresponse()
     body = response.read()
     assert response.status == 200, (end, body[:300])
-    return time.perf_counter() - started, body
+    return time.perf_counter() - start, body

@@ -57,11 +57,13 @@ def query(model: str, days: int) -> str:
 
 def check(answer: dict[str, Any], rows: list[tuple[int, float]]) -> None:
     """Raise AssertionError when our answer differs from DuckDB's by more than rounding."""
-    theirs = {SOURCES[source_id - 1]: amount for source_id, amount in rows}
+    duckdb_revenue = {SOURCES[source_id - 1]: amount for source_id, amount in rows}
     source, revenue = (answer["columns"].index(name) for name in ("source", "credited_revenue"))
-    ours = {row[source]: float(row[revenue]) for row in answer["rows"]}
-    assert ours.keys() == theirs.keys()
-    assert all(abs(ours[name] / theirs[name] - 1) < 1e-3 for name in ours), (ours, theirs)
+    headwater_revenue = {row[source]: float(row[revenue]) for row in answer["rows"]}
+    assert headwater_revenue.keys() == duckdb_revenue.keys()
+    assert all(
+        abs(headwater_revenue[name] / duckdb_revenue[name] - 1) < 1e-3 for name in headwater_revenue
+    ), (headwater_revenue, duckdb_revenue)
 
 
 @contextmanager
@@ -76,12 +78,12 @@ def copied(url: str, space_id: int) -> Iterator[duckdb.DuckDBPyConnection]:
             file = Path(directory) / f"{table}.csv"
             rows = f"SELECT {', '.join(columns)} FROM {table} WHERE space_id = {space_id}"
             with (
-                file.open("wb") as out,
+                file.open("wb") as output,
                 connection.cursor() as cursor,
                 cursor.copy(f"COPY ({rows}) TO STDOUT (FORMAT csv, HEADER)") as copy,
             ):
                 for block in copy:
-                    out.write(block)
+                    output.write(block)
             duck.execute(f"CREATE TABLE {table} AS FROM read_csv('{file}')")
             file.unlink()
         yield duck

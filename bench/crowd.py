@@ -48,10 +48,10 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         samplers = [SpaceSampler(stage, space, SECONDS, 0.05) for space in small[-SAMPLERS:]]
         for sampler in samplers:
             sampler.start()
-        sent = steady(stage.port, RATE, SECONDS, lambda: _requests(keys))
+        result = steady(stage.port, RATE, SECONDS, lambda: _requests(keys))
         samples = summarize([seconds for sampler in samplers for seconds in sampler.wait()])
-        done = before - _waiting(stage, huge_id)
-        say(workers, f"{sent.rate():,.0f}", *samples, f"{done:,} in {SECONDS:.0f} s")
+        processed_rows = before - _waiting(stage, huge_id)
+        say(workers, f"{result.rate():,.0f}", *samples, f"{processed_rows:,} in {SECONDS:.0f} s")
         stage.drained(900)
     stage.stop()
     stage.start()

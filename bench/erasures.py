@@ -41,25 +41,25 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         say("erasures/s", "export s", "erased", "waited p50 s", "max s")
         first = 0
         for rate in RATES:
-            seconds, erased, half, longest = _run(stage, space_id, people, rate, first)
-            first += erased
-            say(rate, f"{seconds:.1f}", erased, f"{half:.2f}", f"{longest:.2f}")
+            seconds, erased_count, half, longest = _run(stage, space_id, people, rate, first)
+            first += erased_count
+            say(rate, f"{seconds:.1f}", erased_count, f"{half:.2f}", f"{longest:.2f}")
 
 
 def _run(
     stage: Stage, space_id: int, people: People, rate: float, first: int
 ) -> tuple[float, int, float, float]:
     """Return the export's seconds, the number of erasures, and the seconds they waited."""
-    ended = threading.Event()
+    is_over = threading.Event()
     with psycopg.connect(stage.url, autocommit=True) as connection:
         since = connection.execute("SELECT clock_timestamp()").fetchone()
         assert since is not None
-        eraser = threading.Thread(target=_erase, args=(stage, people, rate, first, ended))
+        eraser = threading.Thread(target=_erase, args=(stage, people, rate, first, is_over))
         eraser.start()
         try:
             seconds = _export(stage, people.key)
         finally:
-            ended.set()
+            is_over.set()
             eraser.join()
         values = {"space_id": space_id, "since": since[0]}
         while connection.execute(LEFT, values).fetchone() != (0,):
@@ -81,13 +81,13 @@ def _erase(stage: Stage, people: People, rate: float, first: int, ended: threadi
 def _export(stage: Stage, key: str) -> float:
     """Return the seconds from the request to the file."""
     with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
-        started = time.perf_counter()
-        asked = _send(client, key, "POST", "/contacts/exports", {"whole_range": True})
-        path = f"/contacts/exports/{asked['export_id']}"
-        while (shown := _send(client, key, "GET", path))["status"] in ("queued", "processing"):
+        start = time.perf_counter()
+        export = _send(client, key, "POST", "/contacts/exports", {"whole_range": True})
+        path = f"/contacts/exports/{export['export_id']}"
+        while (status := _send(client, key, "GET", path))["status"] in ("queued", "processing"):
             time.sleep(LOOK_SECONDS)
-        assert "erased since" in shown.get("message", "erased since"), shown
-        return time.perf_counter() - started
+        assert "erased since" in status.get("message", "erased since"), status
+        return time.perf_counter() - start
 
 
 def _send(client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None) -> Any:

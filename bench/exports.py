@@ -75,21 +75,21 @@ def _measure_kinds(stage: Stage, say: Callable[..., None], space_id: int, key: s
     say("rows", "count", "rows/s", "file MB", "of plain COPY", "asked to done s", "memory +MB")
     for name, kind in KINDS.items():
         body = {"date": f"{day:%Y-%m-%d}", **kind}
-        copying = _copy(stage.url, space_id, day)
+        copy_rate = _copy(stage.url, space_id, day)
         rows, size_bytes, seconds = _job(stage, key, body)
-        whole, grown = _export(stage, key, body)
+        total_seconds, growth = _export(stage, key, body)
         say(name, f"{rows:,}", f"{rows / seconds:,.0f}", f"{size_bytes / 1e6:.1f}",
-            f"{rows / seconds / copying:.2f}", f"{whole:.1f}", f"{grown:.0f}")  # fmt: skip
+            f"{rows / seconds / copy_rate:.2f}", f"{total_seconds:.1f}", f"{growth:.0f}")  # fmt: skip
 
 
 def _copy(url: str, space_id: int, day: datetime) -> float:
     """Return the rows a second of copying ten columns of the day's events and discarding them."""
     values = {"space_id": space_id, "day": day, "next_day": day + timedelta(days=1)}
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
-        started = time.perf_counter()
+        start = time.perf_counter()
         with cursor.copy(TEN_COLUMNS, values) as copy:
             rows = sum(1 for _ in copy)
-        return rows / (time.perf_counter() - started)
+        return rows / (time.perf_counter() - start)
 
 
 def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]:
@@ -98,14 +98,14 @@ def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     _send(client, key, "POST", "/events/exports", body)
     with psycopg.connect(stage.url, autocommit=True) as connection:
-        started = time.perf_counter()
+        start = time.perf_counter()
         assert work(connection, LocalFolder(stage.data_dir / "exports"), stage.url) == 1
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - start
     stage.resume_worker()
     newest = max((stage.data_dir / "exports").iterdir(), key=lambda file: file.stat().st_mtime)
     with psycopg.connect(stage.url, autocommit=True) as connection:
-        done = connection.execute("SELECT rows_done FROM exports WHERE file = %s", (newest.name,))
-        rows = done.fetchone()
+        cursor = connection.execute("SELECT rows_done FROM exports WHERE file = %s", (newest.name,))
+        rows = cursor.fetchone()
     assert rows is not None
     return rows[0], newest.stat().st_size, seconds
 
@@ -113,17 +113,17 @@ def _job(stage: Stage, key: str, body: dict[str, Any]) -> tuple[int, int, float]
 def _export(stage: Stage, key: str, body: dict[str, Any]) -> tuple[float, float]:
     """Return the seconds of an export over the API, and the growth of its process in MB."""
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
-    started = time.perf_counter()
-    asked = _send(client, key, "POST", "/events/exports", body)
-    first = most = 0.0
+    start = time.perf_counter()
+    export = _send(client, key, "POST", "/events/exports", body)
+    first = peak = 0.0
     while True:
-        told = _send(client, key, "GET", f"/events/exports/{asked['export_id']}")
-        assert told["status"] != "failed", told
-        if told["status"] == "completed":
-            return time.perf_counter() - started, most - first
+        status = _send(client, key, "GET", f"/events/exports/{export['export_id']}")
+        assert status["status"] != "failed", status
+        if status["status"] == "completed":
+            return time.perf_counter() - start, peak - first
         memory = _memory(stage)
         first = first or memory
-        most = max(most, memory)
+        peak = max(peak, memory)
         time.sleep(0.02)
 
 
@@ -142,6 +142,6 @@ def _send(client: http.client.HTTPConnection, key: str, method: str, path: str, 
         {"Authorization": f"Bearer {key}"},
     )  # fmt: skip
     response = client.getresponse()
-    told = response.read()
-    assert response.status < 300, told
-    return json.loads(told)
+    answer = response.read()
+    assert response.status < 300, answer
+    return json.loads(answer)

@@ -35,7 +35,7 @@ PLATFORM = PLATFORMS["meta"]
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
     """Print the forwarding part of the table."""
-    (space_id, _), (sampled, key) = stage.spaces(2)
+    (space_id, _), (sample_space_id, key) = stage.spaces(2)
     stage.stop()
     with FakePlatform(otherwise=Answer(body={"events_received": 1000})) as platform:
         with stage.database() as url:
@@ -43,9 +43,9 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             # This only creates the destination.
             asyncio.run(_drain(url, space_id, platform, secret, fill=False))
             _fill(url, space_id)
-            started = time.perf_counter()
+            start = time.perf_counter()
             asyncio.run(_drain(url, space_id, platform, secret))
-            seconds = time.perf_counter() - started
+            seconds = time.perf_counter() - start
             calls = len(platform.requests)
         say(f"Forwarding: {DELIVERIES:,} deliveries to one Meta destination on loopback")
         say("deliveries/s", "calls", "ms a call")
@@ -53,14 +53,14 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         os.environ["HEADWATER_META_URL"] = platform.url
         try:
             stage.start()
-            waits = _sample(stage, platform, sampled, key)
+            waits = _sample(stage, platform, sample_space_id, key)
         finally:
             del os.environ["HEADWATER_META_URL"]
             stage.stop()
     stage.start()
     say("from a 202 to the platform, s: the first, p50, p95 of the others")
-    first, others = waits[0], sorted(waits[1:])
-    say(f"{first:.2f}", f"{others[len(others) // 2]:.2f}", f"{others[-2]:.2f}")
+    first, later_waits = waits[0], sorted(waits[1:])
+    say(f"{first:.2f}", f"{later_waits[len(later_waits) // 2]:.2f}", f"{later_waits[-2]:.2f}")
 
 
 def _sealing_key(stage: Stage, url: str) -> bytes:
@@ -92,8 +92,8 @@ def _destination(url: str, space_id: int, key: bytes) -> None:
             " VALUES (%s, %s, 'bench', true, '{\"pixel_id\": \"1234567890\"}') RETURNING id",
             (space_id, PLATFORM.name),
         ).fetchone()
-        sealed = seal_secrets(key, space_id, number, {"access_token": "bench"})
-        connection.execute("UPDATE destinations SET secrets = %s WHERE id = %s", (sealed, number))
+        sealed_secrets = seal_secrets(key, space_id, number, {"access_token": "bench"})
+        connection.execute("UPDATE destinations SET secrets = %s WHERE id = %s", (sealed_secrets, number))
 
 
 def _fill(url: str, space_id: int) -> None:
@@ -140,8 +140,8 @@ def _sample(stage: Stage, platform: FakePlatform, space_id: int, key: str) -> li
         body = {"event_name": "purchase", "email": f"s{number}@example.com", "amount": 1}
         client.request("POST", "/public-api/v1/events/track", json.dumps(body), headers)
         assert client.getresponse().read() is not None
-        accepted = time.monotonic()
-        waits.append(platform.wait_for(before + number + 1, 60)[-1].at - accepted)
+        accepted_at = time.monotonic()
+        waits.append(platform.wait_for(before + number + 1, 60)[-1].at - accepted_at)
         time.sleep(APART_SECONDS)
     client.close()
     return waits

@@ -28,13 +28,13 @@ AGENTS = tuple(
 
 def sites(url: str, spaces: list[tuple[int, str]]) -> list[str]:
     """Create a site in each Space and return the keys."""
-    made = [(space_id, "trk_pk_" + secrets.token_urlsafe(18)) for space_id, _ in spaces]
+    site_keys = [(space_id, "trk_pk_" + secrets.token_urlsafe(18)) for space_id, _ in spaces]
     with psycopg.connect(url) as connection:
         connection.cursor().executemany(
             "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'bench', %s, %s)",
-            [(space_id, key, [ORIGIN]) for space_id, key in made],
+            [(space_id, key, [ORIGIN]) for space_id, key in site_keys],
         )
-    return [key for _, key in made]
+    return [key for _, key in site_keys]
 
 
 def reports(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:
@@ -77,11 +77,15 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     say("Durable page views, over 2,000 Spaces, the worker paused")
     say("connections", "what", "items/s", "p50 ms", "p99 ms", "of no-op", "CPU-s per 1,000")
     noop, event = singles(keys, "/healthz", "GET"), singles(keys)
-    one, five = reports(site_keys, 1), reports(site_keys, 5)
+    single_views, batches_of_five = reports(site_keys, 1), reports(site_keys, 5)
     for connections in (1, 16, 64):
         idle = closed(stage.port, connections, SECONDS, noop).rate()
-        for what, size, make in (("event", 1, event), ("page view", 1, one), ("5 in one", 5, five)):
-            say(*_row(stage, (connections, what, size), make, idle))
+        for label, size, make in (
+            ("event", 1, event),
+            ("page view", 1, single_views),
+            ("5 in one", 5, batches_of_five),
+        ):
+            say(*_row(stage, (connections, label, size), make, idle))
     stage.resume_worker()
 
 
@@ -93,9 +97,9 @@ def _row(
     result = closed(stage.port, connections, SECONDS, make)
     cpu = stage.cpu_seconds() - before
     rate = result.rate()
-    refused = {status: count for status, count in result.statuses.items() if status != 202}
+    refusals = {status: count for status, count in result.statuses.items() if status != 202}
     return (
         connections, name, f"{rate * size:,.0f}", f"{result.percentile(0.5):.2f}",
         f"{result.percentile(0.99):.2f}", f"{rate / idle:.2f}",
-        f"{1000 * cpu / (rate * size * result.seconds):.3f}", *([refused] if refused else []),
+        f"{1000 * cpu / (rate * size * result.seconds):.3f}", *([refusals] if refusals else []),
     )  # fmt: skip

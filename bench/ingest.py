@@ -97,12 +97,12 @@ def _row(stage, connections, size, make, idle: Result | None) -> tuple[object, .
     result = closed(stage.port, connections, SECONDS, make)
     cpu = stage.cpu_seconds() - before
     rate = result.rate() * size
-    refused = {status: n for status, n in result.statuses.items() if status != 202}
+    refusals = {status: n for status, n in result.statuses.items() if status != 202}
     return (
         connections, "single" if size == 1 else f"batch of {size}", f"{rate:,.0f}",
         f"{result.percentile(0.5):.2f}", f"{result.percentile(0.99):.2f}",
         f"{result.rate() / idle.rate():.2f}" if idle else "-",
-        f"{1000 * cpu / (rate * result.seconds):.3f}", *([refused] if refused else []),
+        f"{1000 * cpu / (rate * result.seconds):.3f}", *([refusals] if refusals else []),
     )  # fmt: skip
 
 
@@ -113,13 +113,13 @@ def measure_flow(stage: Stage, say: Callable[..., None], rate: float = 7_000) ->
     say("Accepted to stored, one sample after another, over 16 Spaces")
     say("load", "samples", "p50 ms", "p99 ms", "acknowledged/s", "rows left at the end")
     say("none", *_sampled(stage, spaces[0], 3.0))
-    ours = SpaceSampler(stage, spaces[0], 12.0)
-    ours.start()
+    sampler = SpaceSampler(stage, spaces[0], 12.0)
+    sampler.start()
     result = steady(stage.port, rate, 12.0, singles(keys))
-    samples = ours.join()
+    samples = sampler.join()
     with psycopg.connect(stage.url) as connection:
-        (left,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
-    say(f"{rate:,.0f}/s", *samples, f"{result.rate():,.0f}", left)
+        (backlog,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
+    say(f"{rate:,.0f}/s", *samples, f"{result.rate():,.0f}", backlog)
     stage.drained(300)
 
 
@@ -167,10 +167,10 @@ class SpaceSampler:
                 client.request("POST", TRACK, body, {"Authorization": f"Bearer {key}"})
                 response = client.getresponse()
                 response.read()
-                accepted = time.perf_counter()
+                accepted_at = time.perf_counter()
                 receipt = int(response.headers["x-receipt-id"])
                 while not connection.execute(
                     "SELECT 1 FROM events WHERE space_id = %s AND id = %s", (space_id, receipt)
                 ).fetchone():
                     time.sleep(self._pause)
-                self._latencies.append(time.perf_counter() - accepted)
+                self._latencies.append(time.perf_counter() - accepted_at)

@@ -83,9 +83,9 @@ class _Inbox(Inbox):
     """Answers without a commit."""
 
     def answer(self) -> None:
-        for waiting in self._gather():
-            waiting.receipts, waiting.quota = (1,), QUOTA
-            waiting.finish()
+        for tracking_request in self._gather():
+            tracking_request.receipts, tracking_request.quota = (1,), QUOTA
+            tracking_request.finish()
 
 
 async def _read(_: Any, receive: Any, send: Any) -> None:
@@ -157,7 +157,7 @@ async def _least(works: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, f
 async def _least_of(work: Callable[[], Awaitable[None]]) -> float:
     least, end = float("inf"), time.monotonic() + SECONDS
     while time.monotonic() < end:
-        started = time.process_time()
+        start = time.process_time()
         await work()
-        least = min(least, time.process_time() - started)
+        least = min(least, time.process_time() - start)
     return least

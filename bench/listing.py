@@ -143,13 +143,13 @@ def _measure_pages(
 def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> None:
     """Build the segments of a Space as the worker does, and print the time it takes."""
     with psycopg.connect(url, autocommit=True) as connection:
-        started = time.process_time()
+        start = time.process_time()
         for _ in rebuild_space(connection, space_id):
             pass
-        spent = time.process_time() - started
+        cpu_seconds = time.process_time() - start
         octets, list_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
         say("octets/event", "of postings", "worker µs", "(CPU per event)")
-        say(*(f"{each / size:.1f}" for each in (octets, list_postings, 1e6 * spent)))
+        say(*(f"{figure / size:.1f}" for figure in (octets, list_postings, 1e6 * cpu_seconds)))
 
 
 def _note_newest(url: str, space_id: int) -> None:
@@ -219,11 +219,11 @@ def _timed(client: http.client.HTTPConnection, key: str, query: str) -> tuple[st
     path = "/public-api/v1/events?start_date=2000-01-01+00:00:00&end_date=2099-01-01+00:00:00" + query
     result = Result()
     for number in range(REPEATS + 3):
-        started = time.perf_counter()
+        start = time.perf_counter()
         client.request("GET", path, headers={"Authorization": f"Bearer {key}"})
         response = client.getresponse()
         body = response.read()
         assert response.status == 200, body[:300]
         if number >= 3:  # the first ones warm caches
-            result.latencies.append(time.perf_counter() - started)
+            result.latencies.append(time.perf_counter() - start)
     return tuple(f"{result.percentile(share):.1f}" for share in (0.5, 0.95, 0.99))

@@ -42,8 +42,8 @@ class Result:
 
     def percentile(self, share: float) -> float:
         """Return a latency percentile in milliseconds."""
-        ordered = sorted(self.latencies)
-        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+        latencies = sorted(self.latencies)
+        return 1000 * latencies[min(len(latencies) - 1, int(share * len(latencies)))] if latencies else 0.0
 
 
 class _Connection(asyncio.Protocol):
@@ -71,8 +71,8 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         data = self._head + data
         head, separator, body = data.partition(b"\r\n\r\n")
-        _, stated, rest = head.partition(b"content-length: ")
-        length = int(rest.split(b"\r\n", 1)[0]) if stated else 0  # a 204 has no body
+        _, length_header, header_end = head.partition(b"content-length: ")
+        length = int(header_end.split(b"\r\n", 1)[0]) if length_header else 0  # a 204 has no body
         if not separator or len(body) < length:
             self._head = data
             return
@@ -103,14 +103,14 @@ async def _closed(port: int, connections: int, seconds: float, requests: Iterato
         else:
             connection.transport.close()
 
-    started = time.perf_counter()
-    made = [
+    start = time.perf_counter()
+    connection_pairs = [
         await loop.create_connection(lambda: _Connection(result, on_free), "127.0.0.1", port)
         for _ in range(connections)
     ]
-    while not all(transport.is_closing() for transport, _ in made):
+    while not all(transport.is_closing() for transport, _ in connection_pairs):
         await asyncio.sleep(0.02)
-    result.seconds = time.perf_counter() - started
+    result.seconds = time.perf_counter() - start
     return result
 
 
@@ -156,18 +156,18 @@ async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Req
     clients = _Clients(port, requests)
     for _ in range(128):
         await clients.connect()
-    started = time.perf_counter()
-    sent = 0
-    while sent < rate * seconds:
+    start = time.perf_counter()
+    sent_count = 0
+    while sent_count < rate * seconds:
         now = time.perf_counter()
-        while sent < (now - started) * rate:
-            clients.send(started + sent / rate)
-            sent += 1
+        while sent_count < (now - start) * rate:
+            clients.send(start + sent_count / rate)
+            sent_count += 1
         await asyncio.sleep(0.001)
-    while clients.ended() < sent and time.perf_counter() - started < seconds + 20:
+    while clients.ended() < sent_count and time.perf_counter() - start < seconds + 20:
         await asyncio.sleep(0.02)
     clients.over = True
-    clients.result.seconds = time.perf_counter() - started
+    clients.result.seconds = time.perf_counter() - start
     return clients.result
 
 
@@ -176,12 +176,12 @@ def _in_process(pipe: object, coroutine: object, arguments: tuple, make: Callabl
 
 
 def _run(coroutine: Callable, arguments: tuple, make: Callable[[], Iterator[Request]]) -> Result:
-    ours, theirs = multiprocessing.Pipe()
+    own_pipe, child_pipe = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(
-        target=_in_process, args=(theirs, coroutine, arguments, make)
+        target=_in_process, args=(child_pipe, coroutine, arguments, make)
     )
     process.start()
-    result = ours.recv()
+    result = own_pipe.recv()
     process.join()
     return result
 

@@ -61,8 +61,8 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         with psycopg.connect(stage.url, autocommit=True) as connection:
             stage.pause_worker()  # otherwise it would build the pending ones
             build_segments(connection, space_id)
-            pending = note_pending(connection, space_id)
-        say(f"Pages of the console, {size:,} events, {pending:,} pending")
+            pending_count = note_pending(connection, space_id)
+        say(f"Pages of the console, {size:,} events, {pending_count:,} pending")
         measure_pages(stage, say, space_id)
         stage.resume_worker()
 
@@ -70,23 +70,23 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None:
     """Print the time of every page, and of all pages together."""
     say("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "requests", "page")
-    client, firsts, again = _visitor(stage, space_id), Result(), Result()
+    client, firsts, repeats = _visitor(stage, space_id), Result(), Result()
     for page in PAGES:
         path = f"/console/spaces/{space_id}{page}"
         first, answer = _open(client, path)
-        taken = [_open(client, path)[0] for _ in range(REPEATS)]
+        timings = [_open(client, path)[0] for _ in range(REPEATS)]
         firsts.latencies.append(first)
-        again.latencies += taken
-        size, gzipped = len(answer.content), len(gzip.compress(answer.content, 6))
-        times = (first, median(taken), max(taken))
+        repeats.latencies += timings
+        size, gzip_size = len(answer.content), len(gzip.compress(answer.content, 6))
+        times = (first, median(timings), max(timings))
         say(*(f"{1000 * seconds:.0f}" for seconds in times),
-            *(f"{octets / 1024:.1f}" for octets in (size, gzipped)),
+            *(f"{octets / 1024:.1f}" for octets in (size, gzip_size)),
             1 + len(set(re.findall(r'(?:src|href)="(/console/static/[^"]+)"', answer.text))),
             page or "Overview")  # fmt: skip
     say(f"All {len(PAGES)}, opened for the first time, and {REPEATS} times again")
     say("", "p50 ms", "p95 ms", "max ms")
-    for name, opened in (("first", firsts), ("again", again)):
-        say(name, *(f"{opened.percentile(share):.0f}" for share in (0.5, 0.95, 1)))
+    for name, result in (("first", firsts), ("again", repeats)):
+        say(name, *(f"{result.percentile(share):.0f}" for share in (0.5, 0.95, 1)))
 
 
 def _add_visits(url: str, space_id: int) -> None:
@@ -97,9 +97,9 @@ def _add_visits(url: str, space_id: int) -> None:
 
 
 def _open(client: httpx.Client, path: str) -> tuple[float, httpx.Response]:
-    started = time.perf_counter()
+    start = time.perf_counter()
     answer = client.get(path).raise_for_status()
-    return time.perf_counter() - started, answer
+    return time.perf_counter() - start, answer
 
 
 def _visitor(stage: Stage, space_id: int) -> httpx.Client:

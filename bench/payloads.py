@@ -26,16 +26,16 @@ def measure(say: Callable[..., None]) -> None:
     say("platform", "built", "in calls", "bytes each")
     purchases = [_purchase(number) for number in range(PURCHASES)]
     for platform in PLATFORMS.values():
-        to = _destination(platform)
-        started = time.perf_counter()
-        parts = [platform.build(purchase, to) for purchase in purchases]
-        built = time.perf_counter() - started
+        destination = _destination(platform)
+        start = time.perf_counter()
+        parts = [platform.build(purchase, destination) for purchase in purchases]
+        build_seconds = time.perf_counter() - start
         size = sum(
-            len(platform.request(parts[first : first + platform.limits.batch], to).body)
+            len(platform.request(parts[first : first + platform.limits.batch], destination).body)
             for first in range(0, PURCHASES, platform.limits.batch)
         )
-        whole = time.perf_counter() - started
-        rates = (f"{PURCHASES / seconds:,.0f}" for seconds in (built, whole))
+        total_seconds = time.perf_counter() - start
+        rates = (f"{PURCHASES / seconds:,.0f}" for seconds in (build_seconds, total_seconds))
         say(platform.title, *rates, size // PURCHASES)
 
 
@@ -71,8 +71,8 @@ def _purchase(number: int) -> Conversion:
 
 def _destination(platform: Platform) -> Destination:
     """Return a destination with its platform's required settings."""
-    required = (each for each in msgspec.structs.fields(platform.settings) if each.required)
-    settings = dict.fromkeys((each.name for each in required), "1234567890")
+    required_settings = (setting for setting in msgspec.structs.fields(platform.settings) if setting.required)
+    settings = dict.fromkeys((setting.name for setting in required_settings), "1234567890")
     return Destination(
         space_id=1,
         id=1,

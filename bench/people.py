@@ -125,10 +125,10 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
     say(f"Contacts and companies over HTTP; the big contact has {MANY:,} events and touchpoints")
     heads = [f"{size:,} {share} ms" for size in sizes for share in ("p50", "p99")]
     say(f"{'':30}", *heads, "ratio of p50")
-    for name, taken in results.items():
-        shares = [f"{one.percentile(share):.1f}" for one in taken for share in (0.5, 0.99)]
-        first, last = taken[0].percentile(0.5), taken[-1].percentile(0.5)
-        say(f"{name:30}", *shares, f"{last / first:.1f}" if len(taken) > 1 else "-")
+    for name, size_results in results.items():
+        shares = [f"{result.percentile(share):.1f}" for result in size_results for share in (0.5, 0.99)]
+        first, last = size_results[0].percentile(0.5), size_results[-1].percentile(0.5)
+        say(f"{name:30}", *shares, f"{last / first:.1f}" if len(size_results) > 1 else "-")
 
 
 def fill(url: str, space_id: int, people: People) -> None:
@@ -188,7 +188,7 @@ def _by_addresses(people: People, number: int) -> Request:
     each time.
     """
     step = people.size // 100
-    emails = [f"second{1 + place * step + number}@bench.example" for place in range(100)]
+    emails = [f"second{1 + index * step + number}@bench.example" for index in range(100)]
     query = urlencode({**ALL, "email[]": emails}, doseq=True)
     return "GET", f"{API}/contacts?{query}", None
 
@@ -202,8 +202,8 @@ def _attach(people: People, number: int) -> Request:
 def _timed(people: People, repeats: int, requests: Callable[[int], Request]) -> Result:
     result = Result()
     for number in range(repeats + 2):
-        started = time.perf_counter()
+        start = time.perf_counter()
         people.send(*requests(number))
         if number >= 2:  # the first ones warm caches
-            result.latencies.append(time.perf_counter() - started)
+            result.latencies.append(time.perf_counter() - start)
     return result

@@ -46,10 +46,12 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     say("kind", "reads ahead", "rows/s", "CPU us, worker", "CPU us, PostgreSQL",
         "bare COPY of the rows, rows/s", "ratio")  # fmt: skip
     for (kind, reads_ahead), runs in figures.items():
-        seconds, worker, server, copying = (statistics.median(each) for each in zip(*runs, strict=True))
+        seconds, worker, server, copy_seconds = (
+            statistics.median(column) for column in zip(*runs, strict=True)
+        )
         say(kind, "yes" if reads_ahead else "no", f"{EVENTS / seconds:,.0f}",
             f"{worker / EVENTS * 1e6:.1f}", f"{server / EVENTS * 1e6:.1f}",
-            f"{EVENTS / copying:,.0f}", f"{copying / seconds:.2f}")  # fmt: skip
+            f"{EVENTS / copy_seconds:,.0f}", f"{copy_seconds / seconds:.2f}")  # fmt: skip
 
 
 STORED_COLUMNS = """
@@ -74,10 +76,10 @@ def _measure(url: str, space_id: int, kind: str, tables: tuple[str, ...], *, rea
             while process_space(connection, space_id, BATCH_ROWS, read_ahead).rows:
                 pass
         after = time.process_time(), sum(backend.cpu_times()[:2]), time.perf_counter()
-    worker, server, seconds = (late - early for early, late in zip(before, after, strict=True))
+    worker, server, seconds = (end - start for start, end in zip(before, after, strict=True))
     with psycopg.connect(url, autocommit=True) as plain:
-        copying = sum(copy_rows(plain, table, space_id) for table in tables)
-    return seconds, worker, server, copying
+        copy_seconds = sum(copy_rows(plain, table, space_id) for table in tables)
+    return seconds, worker, server, copy_seconds
 
 
 def accepted_events(count: int) -> Iterator[tuple[str, object]]:
@@ -115,8 +117,8 @@ def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str
     """Put rows into a Space's inbox."""
     into = "COPY inbox (space_id, kind, sender, received_at, payload) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(into) as copy:
-        for kind, accepted in rows:
-            copy.write_row((space_id, kind, "api_key", "now", msgspec.json.encode(accepted).decode()))
+        for kind, accepted_event in rows:
+            copy.write_row((space_id, kind, "api_key", "now", msgspec.json.encode(accepted_event).decode()))
     connection.commit()
 
 
@@ -124,15 +126,17 @@ def copy_rows(connection: psycopg.Connection, table: str, space_id: int) -> floa
     """Return the seconds to COPY the Space's rows of `table` into an empty table with the same indexes."""
     name, twin = sql.Identifier(table), sql.Identifier(f"bench_{table}")
     connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(twin, name))
-    stored = [sql.Identifier(column) for (column,) in connection.execute(STORED_COLUMNS, {"table": table})]
-    columns = sql.SQL(", ").join(stored)
-    out = sql.SQL("COPY (SELECT {} FROM {} WHERE space_id = {}) TO STDOUT (FORMAT binary)")
-    with connection.cursor() as cursor, cursor.copy(out.format(columns, name, space_id)) as copy:
+    stored_columns = [
+        sql.Identifier(column) for (column,) in connection.execute(STORED_COLUMNS, {"table": table})
+    ]
+    columns = sql.SQL(", ").join(stored_columns)
+    copy_statement = sql.SQL("COPY (SELECT {} FROM {} WHERE space_id = {}) TO STDOUT (FORMAT binary)")
+    with connection.cursor() as cursor, cursor.copy(copy_statement.format(columns, name, space_id)) as copy:
         rows = b"".join(bytes(block) for block in copy)
-    started = time.perf_counter()
+    start = time.perf_counter()
     into = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(twin, columns)
     with connection.cursor() as cursor, cursor.copy(into) as copy:
         copy.write(rows)
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - start
     connection.execute(sql.SQL("DROP TABLE {}").format(twin))
     return seconds

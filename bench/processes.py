@@ -51,8 +51,8 @@ def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Call
             stage.stop()
             stage.start(option, str(count))
             best[count] = max(best.get(count, (0.0, 0.0, 0.0)), run())
-    for count, (rate, each, cores) in best.items():
-        say(count, f"{rate:,.0f}", f"{1e6 * each:.0f}", f"{cores:.2f}")
+    for count, (rate, cpu_seconds, cores) in best.items():
+        say(count, f"{rate:,.0f}", f"{1e6 * cpu_seconds:.0f}", f"{cores:.2f}")
 
 
 def _known_spaces(stage: Stage, count: int) -> list[int]:
@@ -71,21 +71,21 @@ def _drain(stage: Stage, spaces: Sequence[int], rows: int) -> Run:
         for space_id in spaces:
             fill(connection, space_id, accepted_events(rows))
     with psycopg.connect(stage.url, autocommit=True) as connection:
-        before, started = stage.cpu_seconds(), time.perf_counter()
+        before, start = stage.cpu_seconds(), time.perf_counter()
         stage.resume_worker()
         while connection.execute("SELECT EXISTS (SELECT FROM inbox)").fetchone() == (True,):
             time.sleep(LOOK_SECONDS)
-    return _run(len(spaces) * rows, time.perf_counter() - started, stage.cpu_seconds() - before)
+    return _run(len(spaces) * rows, time.perf_counter() - start, stage.cpu_seconds() - before)
 
 
 def _ingest(stage: Stage, make: Callable[[], object]) -> Run:
     stage.pause_worker()
     before = stage.cpu_seconds()
     result = closed(stage.port, CONNECTIONS, SECONDS, make)
-    spent = stage.cpu_seconds() - before
+    cpu_seconds = stage.cpu_seconds() - before
     stage.resume_worker()
     stage.drained(900)
-    return _run(result.rate() * result.seconds, result.seconds, spent)
+    return _run(result.rate() * result.seconds, result.seconds, cpu_seconds)
 
 
 def _run(pieces: float, seconds: float, computing: float) -> Run:

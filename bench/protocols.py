@@ -35,9 +35,15 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     say("connections", "what", "messages/s", "of /events/batch", "CPU of it")
     for connections in CONNECTIONS:
         for name, size, make in (("Segment", BATCH, segment_batches), ("GA4", GA4_BATCH, ga4_requests)):
-            theirs, ours = prepared(lambda make=make: make(keys), 400), batches(keys, size)
+            prepared_requests, batch_requests = (
+                prepared(lambda make=make: make(keys), 400),
+                batches(keys, size),
+            )
             rounds = [
-                [*_run(stage, connections, size, theirs), *_run(stage, connections, size, ours)]
+                [
+                    *_run(stage, connections, size, prepared_requests),
+                    *_run(stage, connections, size, batch_requests),
+                ]
                 for _ in range(ROUNDS)
             ]
             rates = [rate for rate, _, _, _ in rounds]

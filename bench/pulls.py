@@ -82,11 +82,11 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
 
 def _fill(campaigns: int, days: int) -> Books:
     books = Books()
-    for back in range(days):
-        day = TODAY - timedelta(days=back)
+    for days_back in range(days):
+        day = TODAY - timedelta(days=days_back)
         for number in range(campaigns):
-            place = AdPlace(f"{number}", f"{number}1", f"{number}11")
-            books.spent[day, place] = Spent(Decimal(f"{number % 90 + 1}.{back % 90 + 10}"))
+            ad_place = AdPlace(f"{number}", f"{number}1", f"{number}11")
+            books.spent[day, ad_place] = Spent(Decimal(f"{number % 90 + 1}.{days_back % 90 + 10}"))
     return books
 
 
@@ -95,11 +95,11 @@ def _say_pull(say: Callable[..., None], url: str, spaces: list[int], books: Book
     for name in ("new", "unchanged"):
         sender = PretendSender(books)
         before = psutil.Process().memory_info().rss
-        begun = time.perf_counter()
+        start = time.perf_counter()
         rows = asyncio.run(_pull(url, spaces if name == "new" else [], sender))
-        seconds = time.perf_counter() - begun
-        grown = (psutil.Process().memory_info().rss - before) >> 20
-        say(f"{seconds:.1f}", f"{sender.calls:,}", f"{rows:,}", f"{rows / seconds:,.0f}", grown, name)
+        seconds = time.perf_counter() - start
+        growth = (psutil.Process().memory_info().rss - before) >> 20
+        say(f"{seconds:.1f}", f"{sender.calls:,}", f"{rows:,}", f"{rows / seconds:,.0f}", growth, name)
 
 
 async def _pull(url: str, spaces: list[int], sender: PretendSender) -> int:

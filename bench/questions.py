@@ -27,18 +27,18 @@ class Question:
     @property
     def name(self) -> str:
         """Its short description."""
-        more = [name for name, _ in self.more] + (["of 90 days"] if self.recent else [])
-        about = [self.model, str(self.days), "/".join(self.groups), "+".join(self.measures), *more]
-        return " ".join(part for part in about if part)
+        extra_words = [name for name, _ in self.more] + (["of 90 days"] if self.recent else [])
+        words = [self.model, str(self.days), "/".join(self.groups), "+".join(self.measures), *extra_words]
+        return " ".join(text for text in words if text)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the request, without the dates."""
-        more = dict(self.more)
-        model = {} if "attribution_models" in more else {"attribution_model": self.model}
+        extra_parameters = dict(self.more)
+        model = {} if "attribution_models" in extra_parameters else {"attribution_model": self.model}
         return {
             "measures": self.measures, "group_by": self.groups or ("none",), **model,
-            "attribution_window": self.days, **more,
+            "attribution_window": self.days, **extra_parameters,
         }  # fmt: skip
 
 

@@ -29,11 +29,11 @@ def measure(say: Callable[..., None]) -> None:
         took: list[float] = []
         thread = threading.Thread(target=_reload, args=(stage, took))
         thread.start()
-        during = Result()
+        result_during = Result()
         while thread.is_alive():
-            during.add(steady(stage.port, RATE, SECONDS, singles(keys)))
+            result_during.add(steady(stage.port, RATE, SECONDS, singles(keys)))
         say("", "events", "refused", "cut", "p50 ms", "p99 ms", "longest ms")
-        for name, result in (("before", before), ("during", during)):
+        for name, result in (("before", before), ("during", result_during)):
             say(name, *_figures(result))
         say("reloads took s", *(f"{seconds:.1f}" for seconds in took))
         say("drained after s", f"{stage.drained(600):.1f}")
@@ -41,17 +41,17 @@ def measure(say: Callable[..., None]) -> None:
 
 def _reload(stage: Stage, took: list[float]) -> None:
     for _ in range(RELOADS):
-        started = time.perf_counter()
+        start = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "headwater", "reload", "--data-dir", str(stage.data_dir)],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        took.append(time.perf_counter() - started)
+        took.append(time.perf_counter() - start)
 
 
 def _figures(result: Result) -> list[object]:
-    refused = sum(count for status, count in result.statuses.items() if status >= 300)
+    refusals = sum(count for status, count in result.statuses.items() if status >= 300)
     return [
-        f"{result.statuses[202]:,}", refused, result.cut,
+        f"{result.statuses[202]:,}", refusals, result.cut,
         *(f"{result.percentile(share):.1f}" for share in (0.5, 0.99, 1.0)),
     ]  # fmt: skip

@@ -57,9 +57,9 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
             else:
                 with psycopg.connect(stage.url, autocommit=True) as connection:
                     _measure_segments(stage, say, connection, space_id, size)
-        for remembered, variables in (("nothing", FORGETFUL), ("sums", {})):
-            pending = _restart(stage, space_id, variables)
-            say(f"{size:,} events, {pending:,} pending; {remembered} remembered")
+        for cache, variables in (("nothing", FORGETFUL), ("sums", {})):
+            pending_count = _restart(stage, space_id, variables)
+            say(f"{size:,} events, {pending_count:,} pending; {cache} remembered")
             _measure_reports(stage, say, key, REPEATS if variables and size <= MOST_COMPARED else 1)
             _check_totals(stage, space_id, key)
             if not variables:
@@ -99,14 +99,14 @@ def _measure_segments(
     stage: Stage, say: Callable[..., None], connection: psycopg.Connection, space_id: int, size: int
 ) -> None:
     """Build the segments of a Space as the worker does, and print what they cost."""
-    before, own = stage.cpu_by_role(), time.process_time()
+    before, own_cpu = stage.cpu_by_role(), time.process_time()
     build_segments(connection, space_id)
-    spent = {role: now - before.get(role, 0) for role, now in stage.cpu_by_role().items()}
-    spent["worker"] = time.process_time() - own
+    cpu_by_role = {role: now - before.get(role, 0) for role, now in stage.cpu_by_role().items()}
+    cpu_by_role["worker"] = time.process_time() - own_cpu
     (octets,) = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
     say(f"Segments of {size:,} events and {10 * size:,} touchpoints")
     say("octets/event", "worker µs", "PostgreSQL µs", "(CPU per event)")
-    per_event = [f"{1e6 * spent.get(role, 0) / size:.0f}" for role in ("worker", "postgresql")]
+    per_event = [f"{1e6 * cpu_by_role.get(role, 0) / size:.0f}" for role in ("worker", "postgresql")]
     say(f"{octets / size:.0f}", *per_event)
 
 
@@ -117,19 +117,19 @@ def _measure_reports(stage: Stage, say: Callable[..., None], key: str, repeats: 
     ask = _asker(stage, key)
     ask(ANOTHER)  # connects, and reads the data that every report needs
     before = stage.memory()["api"]
-    whole = Result()
+    result = Result()
     with _peak_of_api(stage) as peak:
         for question in QUESTIONS:
             cpu = sum(stage.cpu_by_role().values())
             answers = [ask(question) for _ in range(repeats)]
             cpu = (sum(stage.cpu_by_role().values()) - cpu) / repeats
-            taken = median(seconds for seconds, _ in answers)
-            whole.latencies.append(taken)
-            refused = [] if "rows" in answers[0][1] else ["refused: it takes too long"]
-            say(f"{1e3 * taken:.0f}", f"{1e3 * cpu:.0f}", question.name, *refused)
+            seconds = median(seconds for seconds, _ in answers)
+            result.latencies.append(seconds)
+            remarks = [] if "rows" in answers[0][1] else ["refused: it takes too long"]
+            say(f"{1e3 * seconds:.0f}", f"{1e3 * cpu:.0f}", question.name, *remarks)
     say(f"Of these {len(QUESTIONS)}")
     say("p50 ms", "p95 ms", "max ms", "API MB idle", "after one", "at its peak")
-    figures = [f"{whole.percentile(share):.0f}" for share in (0.5, 0.95, 1)]
+    figures = [f"{result.percentile(share):.0f}" for share in (0.5, 0.95, 1)]
     say(*figures, f"{idle:.0f}", f"{before:.0f}", f"{max(peak):.0f}")
 
 
@@ -149,17 +149,23 @@ def _compare(stage: Stage, say: Callable[..., None], space_id: int, key: str) ->
     ask = _asker(stage, key)
     with columnar.copied(stage.url, space_id) as duck:
         for question in COMPARABLE:
-            ours, theirs = [], []
+            headwater_times, duckdb_times = [], []
             for _ in range(REPEATS):
                 seconds, answer = ask(question)
-                ours.append(seconds)
-                started = time.perf_counter()
+                headwater_times.append(seconds)
+                start = time.perf_counter()
                 rows = duck.execute(columnar.query(question.model, question.days)).fetchall()
-                theirs.append(time.perf_counter() - started)
+                duckdb_times.append(time.perf_counter() - start)
                 columnar.check(answer, rows)
-            mine, other = 1e3 * median(ours), 1e3 * median(theirs)
+            headwater_time, duckdb_time = 1e3 * median(headwater_times), 1e3 * median(duckdb_times)
             days = question.days or "lifetime"
-            say(question.model, days, f"{mine:.0f}", f"{other:.0f}", f"{mine / other:.2f}")
+            say(
+                question.model,
+                days,
+                f"{headwater_time:.0f}",
+                f"{duckdb_time:.0f}",
+                f"{headwater_time / duckdb_time:.2f}",
+            )
 
 
 def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
@@ -173,14 +179,14 @@ def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
         first = today - timedelta(days=89) if question.recent else today.replace(year=2000, day=1)
         dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
         path = "/public-api/v1/reports?" + urlencode(dates | question.parameters, doseq=True)
-        started = time.perf_counter()
+        start = time.perf_counter()
         client.request("GET", path, headers={"Authorization": f"Bearer {key}"})
         response = client.getresponse()
         body = response.read()
-        taken = time.perf_counter() - started
+        seconds = time.perf_counter() - start
         answer = json.loads(body)
         assert response.status == 200 or answer.get("reason") == "too_much", (question.name, answer)
-        return taken, answer
+        return seconds, answer
 
     return ask
 
@@ -189,16 +195,16 @@ def _asker(stage: Stage, key: str) -> Callable[[Question], tuple[float, dict]]:
 def _peak_of_api(stage: Stage) -> Iterator[list[float]]:
     """Track the peak memory of the API process during the block, in MB."""
     (api,) = [process for process, role in stage.tree() if role == "api"]
-    seen, done = [0.0], threading.Event()
+    samples, stop = [0.0], threading.Event()
 
     def look() -> None:
-        while not done.wait(0.02):
-            seen.append(api.memory_full_info().pss / 2**20)
+        while not stop.wait(0.02):
+            samples.append(api.memory_full_info().pss / 2**20)
 
     thread = threading.Thread(target=look)
     thread.start()
     try:
-        yield seen
+        yield samples
     finally:
-        done.set()
+        stop.set()
         thread.join()

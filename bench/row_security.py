@@ -45,9 +45,9 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
     figures: dict[str, list[tuple[float, float]]] = {}
     for number in range(rounds):
         pair: dict[bool, dict[str, float]] = {}
-        for confined in (number % 2 == 0, number % 2 == 1):
-            _switch(stage, confined=confined)
-            pair[confined] = _serve(stage, keys, key)
+        for is_confined in (number % 2 == 0, number % 2 == 1):
+            _switch(stage, confined=is_confined)
+            pair[is_confined] = _serve(stage, keys, key)
         for name in pair[True]:
             figures.setdefault(name, []).append((pair[False][name], pair[True][name]))
     for name, pairs in figures.items():
@@ -56,26 +56,26 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
 
 
 def _report(say: Callable[..., None], name: str, pairs: list[tuple[float, float]]) -> None:
-    opened, confined = (statistics.median(each) for each in zip(*pairs, strict=True))
+    open_median, confined_median = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(inside / outside for outside, inside in pairs)
-    say(name, f"{opened:,.0f}", f"{confined:,.0f}", f"{ratio:.3f}")
+    say(name, f"{open_median:,.0f}", f"{confined_median:,.0f}", f"{ratio:.3f}")
 
 
 def _process(url: str, space_id: int, number: int) -> tuple[float, float]:
     """Return rows per CPU second of the worker and its PostgreSQL: unconfined, and confined."""
     speeds: dict[bool, float] = {}
-    for confined in (number % 2 == 0, number % 2 == 1):
+    for is_confined in (number % 2 == 0, number % 2 == 1):
         with connect(url) as connection:
             rows = pipeline.accepted_events(ROWS)
             with psycopg.connect(url) as plain:
                 pipeline.fill(plain, space_id, rows)
             backend = psutil.Process(connection.info.backend_pid)
             before = time.process_time() + sum(backend.cpu_times()[:2])
-            with connection.confined(space_id) if confined else nullcontext():
+            with connection.confined(space_id) if is_confined else nullcontext():
                 while process_space(connection, space_id, BATCH_ROWS).rows:
                     pass
             seconds = time.process_time() + sum(backend.cpu_times()[:2]) - before
-        speeds[confined] = ROWS / seconds
+        speeds[is_confined] = ROWS / seconds
     return speeds[False], speeds[True]
 
 
@@ -91,7 +91,7 @@ def _switch(stage: Stage, *, confined: bool) -> None:
 def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
     """Return answers per CPU second of the service and its PostgreSQL."""
     stage.pause_worker()
-    found = {"ingest, events": _per_second(stage, 16, singles(keys))}
+    speeds = {"ingest, events": _per_second(stage, 16, singles(keys))}
     stage.resume_worker()
     stage.drained(600)
 
@@ -99,7 +99,7 @@ def _serve(stage: Stage, keys: list[str], key: str) -> dict[str, float]:
         for path in itertools.cycle(LISTS):
             yield request("GET", path, key)
 
-    return found | {"lists, answers": _per_second(stage, 4, ask)}
+    return speeds | {"lists, answers": _per_second(stage, 4, ask)}
 
 
 def _per_second(stage: Stage, connections: int, make: Callable[[], Iterator[Request]]) -> float:

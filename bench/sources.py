@@ -32,7 +32,7 @@ def measure(say: Callable[..., None]) -> None:
 
 
 def _rate(verb: Callable[[Landing], object], visits: list[Landing]) -> float:
-    started = time.perf_counter()
+    start = time.perf_counter()
     for visit in visits:
         verb(visit)
-    return len(visits) / (time.perf_counter() - started)
+    return len(visits) / (time.perf_counter() - start)

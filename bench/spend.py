@@ -51,8 +51,8 @@ def _measure_file(stage: Stage, say: Callable[..., None], space_id: int, file: P
         file.touch()  # a later report
         _say_rate(say, size, *_bring_in(stage, space_id, file, options), name)
     with psycopg.connect(stage.url, autocommit=True) as connection:
-        copying = copy_rows(connection, "spend", space_id)
-    _say_rate(say, size, copying, 0.0, copying, "bare COPY of the rows")
+        copy_seconds = copy_rows(connection, "spend", space_id)
+    _say_rate(say, size, copy_seconds, 0.0, copy_seconds, "bare COPY of the rows")
 
 
 def _say_rate(
@@ -64,20 +64,20 @@ def _say_rate(
 
 def _bring_in(stage: Stage, space_id: int, file: Path, options: list[str]) -> tuple[float, float, float]:
     """Return the wall seconds of an import, and the CPU seconds of the command and of the database."""
-    database, own = stage.cpu_by_role()["postgresql"], _cpu_of_children()
-    started = time.perf_counter()
+    database_cpu, command_cpu = stage.cpu_by_role()["postgresql"], _cpu_of_children()
+    start = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "headwater", "import", "spend", "--space", str(space_id), str(file),
          "--data-dir", str(stage.data_dir), *options],
         check=True, capture_output=True,
     )  # fmt: skip
-    seconds = time.perf_counter() - started
-    return seconds, _cpu_of_children() - own, stage.cpu_by_role()["postgresql"] - database
+    seconds = time.perf_counter() - start
+    return seconds, _cpu_of_children() - command_cpu, stage.cpu_by_role()["postgresql"] - database_cpu
 
 
 def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _lines(size: int) -> Iterator[str]:
@@ -104,14 +104,14 @@ def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
     ):  # fmt: skip
         _send(client, key, None)  # connects
         before = stage.cpu_by_role()
-        taken = [_send(client, key, body and body(turn)) for turn in range(REPEATS)]
+        timings = [_send(client, key, body and body(turn)) for turn in range(REPEATS)]
         after = stage.cpu_by_role()
         cpu, database = (
             1e3 * sum(after[role] - before.get(role, 0) for role in roles) / REPEATS
             for roles in (after, ("postgresql",))
         )
-        rate = f"{MAX_ROWS / median(taken):,.0f}" if body else "-"
-        say(f"{1e3 * median(taken):.0f}", f"{cpu:.0f}", f"{database:.0f}", rate, name)
+        rate = f"{MAX_ROWS / median(timings):,.0f}" if body else "-"
+        say(f"{1e3 * median(timings):.0f}", f"{cpu:.0f}", f"{database:.0f}", rate, name)
 
 
 def _body(turn: int) -> bytes:
@@ -130,7 +130,7 @@ def _body(turn: int) -> bytes:
 
 def _send(client: http.client.HTTPConnection, key: str, body: bytes | None) -> float:
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    started = time.perf_counter()
+    start = time.perf_counter()
     if body is None:
         client.request("GET", "/public-api/v1/rates?per_page=1", headers=headers)
     else:
@@ -138,4 +138,4 @@ def _send(client: http.client.HTTPConnection, key: str, body: bytes | None) -> f
     response = client.getresponse()
     answer = response.read()
     assert response.status == 200, answer[:300]
-    return time.perf_counter() - started
+    return time.perf_counter() - start

@@ -39,7 +39,7 @@ class Stage:
 
     def start(self, *options: str, **variables: str) -> float:
         """Start and return the seconds until `ready`."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "headwater", "serve", "--port", "0",
              "--data-dir", str(self.data_dir), *options],
@@ -49,7 +49,7 @@ class Stage:
         )  # fmt: skip
         line = self.process.stdout.readline()
         self.port = int(line.rpartition(":")[2])
-        return time.perf_counter() - started
+        return time.perf_counter() - start
 
     def stop(self) -> None:
         self.process.terminate()
@@ -75,18 +75,18 @@ class Stage:
         earlier run may have created it.
         """
         with psycopg.connect(self.url) as connection:
-            known = connection.execute("SELECT id FROM spaces WHERE name = %s", (name,)).fetchone()
-            space_id = known[0] if known else _new_space(connection, name)
-            return *_with_key(connection, space_id), known is None
+            row = connection.execute("SELECT id FROM spaces WHERE name = %s", (name,)).fetchone()
+            space_id = row[0] if row else _new_space(connection, name)
+            return *_with_key(connection, space_id), row is None
 
     def tree(self) -> list[tuple[psutil.Process, str]]:
         """Return every process of the service with its role."""
         top = psutil.Process(self.process.pid)
-        found = [(top, "supervisor")]
+        processes = [(top, "supervisor")]
         for process in top.children(recursive=True):
             with suppress(psutil.Error):  # it has just ended
-                found.append((process, _role(process)))
-        return found
+                processes.append((process, _role(process)))
+        return processes
 
     def pause_worker(self) -> None:
         """Suspend workers and their child processes, so that they don't take CPU time from the
@@ -100,8 +100,8 @@ class Stage:
             process.resume()
 
     def _workers(self) -> list[psutil.Process]:
-        others = {"supervisor", "api", "postgresql"}
-        return [process for process, role in self.tree() if role not in others]
+        other_roles = {"supervisor", "api", "postgresql"}
+        return [process for process, role in self.tree() if role not in other_roles]
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that the entire service has used so far."""
@@ -125,12 +125,12 @@ class Stage:
 
     def drained(self, timeout: float) -> float:
         """Wait until everything accepted is processed, and return the seconds it took."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "headwater", "queue", "wait", "--timeout", str(timeout),
              "--data-dir", str(self.data_dir)], check=True, env=self._variables,
         )  # fmt: skip
-        return time.perf_counter() - started
+        return time.perf_counter() - start
 
 
 @contextmanager

@@ -61,10 +61,10 @@ def _store(
     say("table", "rows", "indexes")
     total = 0.0
     for table, sizes in sorted(after_tables.items()):
-        grown = [(size - old) / count for size, old in zip(sizes, tables[table], strict=True)]
-        total += sum(grown)
-        if sum(grown) >= LEAST:
-            say(table, *(f"{octets:.0f}" for octets in grown))
+        growth = [(size - old) / count for size, old in zip(sizes, tables[table], strict=True)]
+        total += sum(growth)
+        if sum(growth) >= LEAST:
+            say(table, *(f"{octets:.0f}" for octets in growth))
     for index, size in sorted(after_indexes.items()):
         if (octets := (size - indexes[index]) / count) >= LEAST:
             say("index", index, f"{octets:.0f}")
@@ -72,5 +72,5 @@ def _store(
 
 
 def _sizes(connection: psycopg.Connection) -> tuple[dict[str, list[int]], dict[str, int]]:
-    tables = {name: [size, of_indexes] for name, size, of_indexes in connection.execute(SIZES)}
+    tables = {name: [size, index_size] for name, size, index_size in connection.execute(SIZES)}
     return tables, dict(connection.execute(INDEXES).fetchall())

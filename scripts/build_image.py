@@ -91,15 +91,15 @@ def main() -> None:
         strip_debugging(root)
         compile_modules(root)
         contents = list_contents(root, root / PACKAGES)
-        base, own = make_layers(root)
+        base_layer, headwater_layer = make_layers(root)
         size = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
     architecture = ARCHITECTURES[MACHINE]
     file = target / f"headwater-{__version__}-{architecture}.oci.tar"
-    created = datetime.fromtimestamp(EPOCH, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    digest = write_archive(file, [base, own], CONFIG, architecture, created)
+    created_at = datetime.fromtimestamp(EPOCH, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    digest = write_archive(file, [base_layer, headwater_layer], CONFIG, architecture, created_at)
     file.with_suffix(".contents.txt").write_text("".join(f"{line}\n" for line in contents))
-    packed = sum(len(layer.blob) for layer in (base, own))
-    print(file, digest, f"{packed / 1e6:.0f} MB, unpacked {size / 1e6:.0f} MB", sep="\n")
+    packed_size = sum(len(layer.blob) for layer in (base_layer, headwater_layer))
+    print(file, digest, f"{packed_size / 1e6:.0f} MB, unpacked {size / 1e6:.0f} MB", sep="\n")
 
 
 def unpack_debian(root: Path, downloads: Path) -> None:
@@ -158,8 +158,8 @@ def write_own_files(root: Path) -> None:
     _write(root / "etc/passwd", ACCOUNTS)
     _write(root / "etc/group", f"root:x:0:\nheadwater:x:{ACCOUNT}:\n")
     _write(root / "etc/nsswitch.conf", "hosts: files dns\n")
-    trusted = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
-    _write(root / "etc/ssl/certs/ca-certificates.crt", "".join(p.read_text() for p in trusted))
+    certificates = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
+    _write(root / "etc/ssl/certs/ca-certificates.crt", "".join(p.read_text() for p in certificates))
     _write(root / "usr/bin/headwater", LAUNCHER, 0o755)
     _write(root / "bin/sh", (PARTS / "sh.py").read_text(), 0o755)
     for path in OWNED:
@@ -171,9 +171,9 @@ def strip_debugging(root: Path) -> None:
     renamed after linking (`.libs`), because strip may break them.
     """
     packages = root / PACKAGES
-    compiled = [*packages.rglob("*.so"), packages / POSTGRESQL / "bin" / "postgres"]
+    libraries = [*packages.rglob("*.so"), packages / POSTGRESQL / "bin" / "postgres"]
     files = [
-        path for path in sorted(compiled)
+        path for path in sorted(libraries)
         if not path.relative_to(packages).parts[0].endswith(".libs")
         and ".libs" not in _output("readelf", "--dynamic", str(path))
     ]  # fmt: skip
@@ -186,9 +186,9 @@ def compile_modules(root: Path) -> None:
     """
     libraries = f"{MACHINE}-linux-gnu"
     (loader,) = (root / "lib" / libraries).glob("ld-linux-*.so.*")
-    found = ":".join(str(root / place / libraries) for place in ("lib", "usr/lib"))
+    library_path = ":".join(str(root / directory / libraries) for directory in ("lib", "usr/lib"))
     subprocess.run(
-        [loader, "--library-path", found, root / INTERPRETER, "-B", PARTS / "compile.py", root],
+        [loader, "--library-path", library_path, root / INTERPRETER, "-B", PARTS / "compile.py", root],
         env={"PYTHONHOME": str(root / "usr"), "PYTHONHASHSEED": "0",
              "PYTHONPATH": str(root / PACKAGES)},
         check=True,
@@ -198,8 +198,11 @@ def compile_modules(root: Path) -> None:
 def make_layers(root: Path) -> tuple[Layer, Layer]:
     """Return the layer of other projects' files, which rarely changes, and Headwater's."""
     paths = [path.relative_to(root).as_posix() for path in _walk(root)]
-    own = {path for path in paths if path.startswith(f"{PACKAGES}/headwater")}
-    return (make_layer(root, set(paths) - own, OWNED, EPOCH), make_layer(root, own, OWNED, EPOCH))
+    headwater_paths = {path for path in paths if path.startswith(f"{PACKAGES}/headwater")}
+    return (
+        make_layer(root, set(paths) - headwater_paths, OWNED, EPOCH),
+        make_layer(root, headwater_paths, OWNED, EPOCH),
+    )
 
 
 def _walk(root: Path) -> Iterator[Path]:

@@ -70,9 +70,9 @@ def _list_texts(plugin: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(plugin.rglob("*.php")):
         note = ""
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            found = _NOTE.search(line)
-            if found is not None:
-                note = f"#. {found[1]}\n"
+            match = _NOTE.search(line)
+            if match is not None:
+                note = f"#. {match[1]}\n"
                 continue
             for call in _CALL.finditer(line):
                 yield re.sub(r"\\(.)", r"\1", call[1]), f"{note}#: {path.relative_to(plugin)}:{number}\n"

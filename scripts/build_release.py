@@ -60,8 +60,8 @@ def build_typescript(folder: Path) -> None:
     """Pack the TypeScript client in a copy, with the compiler of the locked packages."""
     with tempfile.TemporaryDirectory() as copy:
         client = Path(copy) / "sdks" / "typescript"
-        ignored = shutil.ignore_patterns("node_modules", "build", "dist")
-        shutil.copytree(ROOT / "sdks" / "typescript", client, ignore=ignored)
+        ignore_rule = shutil.ignore_patterns("node_modules", "build", "dist")
+        shutil.copytree(ROOT / "sdks" / "typescript", client, ignore=ignore_rule)
         for name in ("LICENSE", "project.toml"):
             shutil.copy(ROOT / name, copy)
         node = node_packages()
@@ -92,10 +92,13 @@ def archive_chart(target: Path) -> None:
     checkout's chart has the image that `make image` builds.
     """
     project, files = read_project(), read_files(ROOT / "deploy" / "chart")
-    local, published = b"repository: localhost/headwater\n", f"repository: {project['image']}\n".encode()
-    if files["values.yaml"].count(local) != 1:
+    local_line, published_line = (
+        b"repository: localhost/headwater\n",
+        f"repository: {project['image']}\n".encode(),
+    )
+    if files["values.yaml"].count(local_line) != 1:
         raise ValueError("values.yaml of the chart does not name the local image once")
-    files["values.yaml"] = files["values.yaml"].replace(local, published)
+    files["values.yaml"] = files["values.yaml"].replace(local_line, published_line)
     origin = {"home": project["address"], "sources": [project["address"]], "maintainers": project["authors"]}
     files["Chart.yaml"] += "".join(f"{key}: {json.dumps(value)}\n" for key, value in origin.items()).encode()
     files["README.md"] = point_links(files["README.md"].decode().replace("](../../", "](")).encode()
@@ -122,10 +125,10 @@ def read_notes(version: str) -> str:
     without one.
     """
     pattern = rf"^## {re.escape(version)} \(.*\)\n+(.*?)(?=^## |\Z)"
-    found = re.search(pattern, (ROOT / CHANGELOG).read_text(), re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(pattern, (ROOT / CHANGELOG).read_text(), re.MULTILINE | re.DOTALL)
+    if match is None:
         raise ValueError(f"{CHANGELOG} has no section of {version}")
-    return point_links(found[1])
+    return point_links(match[1])
 
 
 def point_links(text: str) -> str:

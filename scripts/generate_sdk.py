@@ -125,19 +125,19 @@ def generate(document: dict[str, Any]) -> dict[Path, str]:
     """Return the formatted modules of a document, by path."""
     types = TypeTable(document["components"]["schemas"])
     methods = [
-        described
+        sdk_method
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
         if method in METHODS
-        for described in describe(types, method.upper(), path.removeprefix(PREFIX), operation)
+        for sdk_method in describe(types, method.upper(), path.removeprefix(PREFIX), operation)
     ]
-    numbered = [name for name in types.definitions if DIGITS.search(name)]
-    if numbered:
-        raise SystemExit(f"name the second of two types in scripts/sdk_types.py, NAMES: {numbered}")
+    numbered_names = [name for name in types.definitions if DIGITS.search(name)]
+    if numbered_names:
+        raise SystemExit(f"name the second of two types in scripts/sdk_types.py, NAMES: {numbered_names}")
     methods_text = "\n".join(map(_render_method, methods))
     async_text = "\n".join(map(_render_async_method, methods))
-    used = {*types.definitions, "FileContent", "quote_segment"} & set(re.findall(r"\w+", async_text))
-    async_head = ASYNC_HEAD.replace("IMPORTED", f"({', '.join(sorted(used))})")
+    used_names = {*types.definitions, "FileContent", "quote_segment"} & set(re.findall(r"\w+", async_text))
+    async_head = ASYNC_HEAD.replace("IMPORTED", f"({', '.join(sorted(used_names))})")
     return {
         GENERATED: _format(GENERATED, HEAD + types.source() + "\n\n" + BASE + methods_text),
         GENERATED_ASYNC: _format(GENERATED_ASYNC, async_head + ASYNC_BASE + async_text),
@@ -157,7 +157,7 @@ def _format(path: Path, text: str) -> str:
 def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]) -> Iterator[Method]:
     """Yield an operation's method and, for a paged list, one that iterates over all pages."""
     name, title = operation["operationId"], camel(operation["operationId"])
-    required, optional, query = _parameters(types, operation)
+    required_parameters, optional_parameters, query = _parameters(types, operation)
     body = ""
     if "requestBody" in operation:
         schema = json_body(operation)
@@ -165,28 +165,32 @@ def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]
         kind = types.expression(schema, f"{title}Body") if schema else "FileContent"
         types.is_input = False
         body = "body" if schema else "file"
-        required.append(f"{body}: {kind}")
+        required_parameters.append(f"{body}: {kind}")
         body = f", {body}"
-    answered = next(answer for status, answer in operation["responses"].items() if status[0] == "2")
-    schema = answered.get("content", {}).get("application/json", {}).get("schema", {})
+    success_response = next(answer for status, answer in operation["responses"].items() if status[0] == "2")
+    schema = success_response.get("content", {}).get("application/json", {}).get("schema", {})
     result = types.expression(schema, f"{title}Answer") if schema else "None"
-    place = f"f{path!r}" if "{" in path else repr(path)
+    url = f"f{path!r}" if "{" in path else repr(path)
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path":
             plain = parameter["name"]
-            place = place.replace(f"{{{plain}}}", f"{{quote_segment({plain})}}")
-    about = operation.get("description") or operation["summary"]
-    call = f"self.call({method!r}, {place}, {{{query}}}{body})"
-    yield Method(name, [*required, *_keywords(optional)], result, about, call)
+            url = url.replace(f"{{{plain}}}", f"{{quote_segment({plain})}}")
+    description = operation.get("description") or operation["summary"]
+    call = f"self.call({method!r}, {url}, {{{query}}}{body})"
+    yield Method(name, [*required_parameters, *_keywords(optional_parameters)], result, description, call)
     members = types.resolve(schema).get("properties", {})
     if "next_cursor" in members:
         row = types.expression(members["data"]["items"], f"{title}Row")
-        others = [each for each in optional if not each.startswith("cursor:")]
-        passed = ", ".join(part for part in query.split(", ") if not part.startswith("'cursor'"))
+        filters = [
+            parameter_text
+            for parameter_text in optional_parameters
+            if not parameter_text.startswith("cursor:")
+        ]
+        pairs = ", ".join(pair for pair in query.split(", ") if not pair.startswith("'cursor'"))
         yield Method(
-            name_iterator(name), [*required, *_keywords(others)],
+            name_iterator(name), [*required_parameters, *_keywords(filters)],
             row, f"Yield every row of `{name}`, page by page.",
-            f"self.pages({place}, {{{passed}}})", is_iterator=True,
+            f"self.pages({url}, {{{pairs}}})", is_iterator=True,
         )  # fmt: skip
 
 
@@ -198,21 +202,21 @@ def name_iterator(name: str) -> str:
 def _render_method(method: Method) -> str:
     if method.is_iterator:
         return _render("def", method, f"Iterator[{method.result}]", f"return {method.call}")
-    returned = f"return cast({method.result!r}, {method.call})"
-    return _render("def", method, method.result, returned if method.result != "None" else method.call)
+    statement = f"return cast({method.result!r}, {method.call})"
+    return _render("def", method, method.result, statement if method.result != "None" else method.call)
 
 
 def _render_async_method(method: Method) -> str:
     if method.is_iterator:
         return _render("def", method, f"AsyncIterator[{method.result}]", f"return {method.call}")
     call = f"await {method.call}"
-    returned = f"return cast({method.result!r}, {call})" if method.result != "None" else call
-    return _render("async def", method, method.result, returned)
+    statement = f"return cast({method.result!r}, {call})" if method.result != "None" else call
+    return _render("async def", method, method.result, statement)
 
 
 def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str], list[str], str]:
     """Return the required arguments, the optional ones, and the query built from them."""
-    required: list[str] = []
+    required_parameters: list[str] = []
     optional: list[str] = []
     query: list[str] = []
     for parameter in operation.get("parameters", []):
@@ -229,10 +233,10 @@ def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str],
         if parameter["in"] == "query":
             query.append(f"{name!r}: {name}")
         if parameter.get("required"):
-            required.append(f"{name}: {kind}")
+            required_parameters.append(f"{name}: {kind}")
         else:
             optional.append(f"{name}: {kind} | None = None")
-    return required, optional, ", ".join(query)
+    return required_parameters, optional, ", ".join(query)
 
 
 def _is_number(schema: dict[str, Any]) -> bool:
@@ -246,9 +250,9 @@ def _keywords(optional: list[str]) -> list[str]:
 def _render(define: str, method: Method, result: str, body: str) -> str:
     text = method.about.replace("\\", "\\\\").replace('"', "'")
     lines = textwrap.fill(text, 92, break_on_hyphens=False, break_long_words=False)
-    quoted = f'"""{lines}\n"""' if "\n" in lines else f'"""{lines}"""'
+    docstring = f'"""{lines}\n"""' if "\n" in lines else f'"""{lines}"""'
     source = f"{define} {method.name}({', '.join(['self', *method.arguments])}) -> {result}:\n"
-    return textwrap.indent(source + textwrap.indent(f"{quoted}\n{body}\n", "    "), "    ")
+    return textwrap.indent(source + textwrap.indent(f"{docstring}\n{body}\n", "    "), "    ")
 
 
 if __name__ == "__main__":

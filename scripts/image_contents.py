@@ -19,11 +19,13 @@ _PURL = re.compile(r"pkg:(?P<kind>\w+)/")
 
 def list_contents(root: Path, packages: Path) -> list[str]:
     """Return the lines for an image's root with its Python distributions in `packages`."""
-    installed = distributions(path=[str(packages)])
+    installed_distributions = distributions(path=[str(packages)])
     bills = packages.glob("*.dist-info/sboms/*.json")
     return [
         *_debian(root / STATUS),
-        *sorted(f"pypi {each.name} {each.version}" for each in installed),
+        *sorted(
+            f"pypi {distribution.name} {distribution.version}" for distribution in installed_distributions
+        ),
         *sorted({line for bill in bills for line in _inside(bill)}),
         *sorted(f"file {path.name} - in {path.parent.name}" for path in packages.glob("*.libs/*")),
     ]
@@ -42,10 +44,10 @@ def _inside(bill: Path) -> Iterator[str]:
     """
     document: dict[str, Any] = json.loads(bill.read_text(encoding="utf-8"))
     for component in document.get("components", ()):
-        below: list[dict[str, Any]] = component.get("components", [])
-        place = component["name"] if below else bill.parent.parent.name.partition("-")[0]
-        for each in below or [component]:
-            found = _PURL.match(each.get("purl", ""))
-            kind = found["kind"] if found else "part"
+        inner_components: list[dict[str, Any]] = component.get("components", [])
+        container = component["name"] if inner_components else bill.parent.parent.name.partition("-")[0]
+        for library in inner_components or [component]:
+            match = _PURL.match(library.get("purl", ""))
+            kind = match["kind"] if match else "part"
             if kind != "pypi":
-                yield f"{kind} {each['name']} {each['version']} in {place}"
+                yield f"{kind} {library['name']} {library['version']} in {container}"

@@ -25,14 +25,14 @@ expected.
 
 def main() -> int:
     text = Path(sys.argv[1]).read_text(encoding="utf-8")
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    hosts_by_provider: dict[tuple[str, str], dict[str, str]] = {}
     for medium, provider, host in hosts(text):
-        found.setdefault((medium, provider), {})[host] = target(host)
-    for (medium, provider), targets in found.items():
-        wanted = KINDS.get(medium) or set(targets.values()) - {"-"}
-        others = [f"{host} {name}" for host, name in targets.items() if name not in wanted]
-        if others and wanted:
-            print(f"{medium}, {provider}: {', '.join(others)}")
+        hosts_by_provider.setdefault((medium, provider), {})[host] = target(host)
+    for (medium, provider), targets in hosts_by_provider.items():
+        expected_names = KINDS.get(medium) or set(targets.values()) - {"-"}
+        differences = [f"{host} {name}" for host, name in targets.items() if name not in expected_names]
+        if differences and expected_names:
+            print(f"{medium}, {provider}: {', '.join(differences)}")
     return 0
 
 
@@ -42,18 +42,18 @@ def hosts(text: str) -> Iterator[tuple[str, str, str]]:
     """
     medium = provider = key = ""
     for line in text.splitlines():
-        stripped, depth = line.strip(), len(line) - len(line.lstrip())
-        if not stripped or stripped.startswith("#"):
+        content, depth = line.strip(), len(line) - len(line.lstrip())
+        if not content or content.startswith("#"):
             continue
-        if stripped.startswith("- "):
+        if content.startswith("- "):
             if key == "domains":
-                yield medium, provider, stripped[2:].partition("#")[0].strip(" '\"")
+                yield medium, provider, content[2:].partition("#")[0].strip(" '\"")
         elif depth == 0:
-            medium = stripped.rstrip(":")
+            medium = content.rstrip(":")
         elif depth == 2:
-            provider = stripped.rstrip(":").strip("'\"")
+            provider = content.rstrip(":").strip("'\"")
         else:
-            key = stripped.rstrip(":")
+            key = content.rstrip(":")
 
 
 def target(host: str) -> str:
@@ -62,9 +62,9 @@ def target(host: str) -> str:
     address = read_address(f"{'android-app' if is_app else 'https'}://{host}")
     if address is None:
         return "-"
-    excluded = SHIPPED.find(address, None)
+    exclusion = SHIPPED.find(address, None)
     match = REFERRERS.find(address)
-    return excluded.reason if excluded is not None else match[1] if match is not None else "-"
+    return exclusion.reason if exclusion is not None else match[1] if match is not None else "-"
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def main(words: list[str] | None = None) -> int:
     options = parser.parse_args(words)
     faults = draw_faults(read_sources(), options.count, options.seed)
     reasons = read_reasons(EQUIVALENT.read_text() if EQUIVALENT.exists() else "")
-    counted = [fault for fault in faults if fault.name not in reasons]
+    counted_faults = [fault for fault in faults if fault.name not in reasons]
     for fault in faults:
         if options.list or fault.name in reasons:
             say("equivalent" if fault.name in reasons else "drawn", fault)
@@ -65,10 +65,10 @@ def main(words: list[str] | None = None) -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         copy = copy_tree(Path(folder))
-        reaching = find_reaching(copy, counted, ALL_TESTS)
-        caught = sum(map(partial(try_fault, copy), counted, reaching))
-    share = caught / max(1, len(counted))
-    sys.stdout.write(f"{caught} of {len(counted)} faults noticed: {share:.0%}\n")
+        tests_by_fault = find_reaching(copy, counted_faults, ALL_TESTS)
+        caught = sum(map(partial(try_fault, copy), counted_faults, tests_by_fault))
+    share = caught / max(1, len(counted_faults))
+    sys.stdout.write(f"{caught} of {len(counted_faults)} faults noticed: {share:.0%}\n")
     return 0 if share >= LEAST_CAUGHT else 1
 
 
@@ -109,21 +109,23 @@ def try_fault(copy: Path, fault: Fault, reaching: Tests) -> bool:
     """Return whether the tests that reach a fault detect it, and print the result."""
     path = copy / "src" / "headwater" / fault.path
     sound = path.read_text(encoding="utf-8")
-    began = time.monotonic()
+    start = time.monotonic()
     write(path, fault.written_into(sound))
     try:
         runs = (find_failing(copy, files) for files in steps(fault.path, reaching) if files)
-        failing = next(filter(None, runs), [])
+        failing_tests = next(filter(None, runs), [])
     except subprocess.TimeoutExpired:
-        say("hangs", fault, time.monotonic() - began)
+        say("hangs", fault, time.monotonic() - start)
         return True
     finally:
         write(path, sound)
-    is_broken = bool(failing) and bool(find_failing(copy, {name: [name] for name in failing}))
-    result = "BROKEN" if is_broken else "noticed" if failing else "SURVIVED" if reaching else "UNREACHED"
-    say(result, fault, time.monotonic() - began)
+    is_broken = bool(failing_tests) and bool(find_failing(copy, {name: [name] for name in failing_tests}))
+    result = (
+        "BROKEN" if is_broken else "noticed" if failing_tests else "SURVIVED" if reaching else "UNREACHED"
+    )
+    say(result, fault, time.monotonic() - start)
     if is_broken:
-        sys.stdout.write(f"{'':17}also fails without the fault: {' '.join(failing)}\n")
+        sys.stdout.write(f"{'':17}also fails without the fault: {' '.join(failing_tests)}\n")
     return result == "noticed"
 
 
@@ -132,8 +134,8 @@ def write(path: Path, text: str) -> None:
     it.
     """
     path.write_text(text, encoding="utf-8")
-    changed = next(_TIMES)
-    os.utime(path, (changed, changed))
+    modified_at = next(_TIMES)
+    os.utime(path, (modified_at, modified_at))
 
 
 def steps(path: str, files: Tests) -> Iterator[Tests]:
@@ -156,13 +158,13 @@ def find_failing(copy: Path, files: Tests) -> list[str]:
     tests = [name for names in files.values() for name in names]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", *CACHE, *workers, *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
-    ran = subprocess.run(
+    result = subprocess.run(
         command, cwd=copy, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
     )
-    if ran.returncode == 0:
+    if result.returncode == 0:
         return []
-    named = re.findall(r"^(?:FAILED|ERROR) (tests/[^: ]+)", ran.stdout, re.MULTILINE)
-    return list(dict.fromkeys(named)) or list(files)
+    failed_files = re.findall(r"^(?:FAILED|ERROR) (tests/[^: ]+)", result.stdout, re.MULTILINE)
+    return list(dict.fromkeys(failed_files)) or list(files)
 
 
 if __name__ == "__main__":

@@ -96,15 +96,15 @@ def _code(module: ast.Module) -> Iterator[ast.AST]:
     """Yield the nodes that run when the module is used rather than imported: the contents of functions
     without annotations and decorators.
     """
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
+    pending_nodes: list[ast.AST] = [module]
+    while pending_nodes:
+        node = pending_nodes.pop()
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 for statement in child.body:
                     yield from _within(statement)
             else:
-                waiting.append(child)
+                pending_nodes.append(child)
 
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:
@@ -123,9 +123,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield each mistaken replacement of a node, and the kind of the mistake."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in _BOUNDS:
-            other = ast.Compare(left, [_BOUNDS[type(operator)]()], [right])
+            mutant = ast.Compare(left, [_BOUNDS[type(operator)]()], [right])
             kind = "bound" if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) else "test"
-            yield f"({ast.unparse(other)})", kind
+            yield f"({ast.unparse(mutant)})", kind
         case ast.BoolOp(operator, values):
             yield f"({ast.unparse(ast.BoolOp(_JUNCTIONS[type(operator)](), values))})", "boolean"
         case ast.UnaryOp(ast.Not(), operand):

@@ -92,24 +92,24 @@ class Node:
 def run_npm(cwd: Path, *arguments: str, env: Mapping[str, str] | None = None) -> None:
     """Run npm in a folder. Raises NodeError."""
     try:
-        ran = subprocess.run(
+        result = subprocess.run(
             [str(NODE), str(NPM), *arguments], cwd=cwd, env=env, capture_output=True, text=True,
             timeout=INSTALL_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NodeError(str(error)) from error
-    if ran.returncode:
-        raise NodeError(ran.stdout + ran.stderr)
+    if result.returncode:
+        raise NodeError(result.stdout + result.stderr)
 
 
 def install_packages(folder: Path) -> Node:
     """Install the locked packages into a folder, once for each lock, without running their scripts. Raises
     NodeError.
     """
-    installed, lock = folder / "installed", hashlib.sha256(LOCK.read_bytes()).hexdigest()
-    if not installed.exists() or installed.read_text() != lock:
+    lock_record, lock = folder / "installed", hashlib.sha256(LOCK.read_bytes()).hexdigest()
+    if not lock_record.exists() or lock_record.read_text() != lock:
         for name in ("package.json", LOCK.name):
             shutil.copy(LOCK.with_name(name), folder)
         run_npm(folder, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-        installed.write_text(lock)
+        lock_record.write_text(lock)
     return Node(folder)

@@ -78,11 +78,11 @@ def write_archive(
         "config": keep("config.v1+json", _to_json(image)),
         "layers": [keep("layer.v1.tar+gzip", layer.blob) for layer in layers],
     }  # fmt: skip
-    described = keep("manifest.v1+json", _to_json(manifest))
+    descriptor = keep("manifest.v1+json", _to_json(manifest))
     tag = config["Labels"]["org.opencontainers.image.version"]
     index = {
         "schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json",
-        "manifests": [described | {
+        "manifests": [descriptor | {
             "platform": {"architecture": architecture, "os": "linux"},
             "annotations": {
                 "io.containerd.image.name": f"localhost/headwater:{tag}",
@@ -93,7 +93,7 @@ def write_archive(
     files = {"index.json": _to_json(index), "oci-layout": b'{"imageLayoutVersion":"1.0.0"}'}
     files |= {f"blobs/{name.replace(':', '/')}": blob for name, blob in blobs.items()}
     write_tar(target, files)
-    return described["digest"]
+    return descriptor["digest"]
 
 
 def join_archives(target: Path, archives: Iterable[Path]) -> str:
@@ -105,12 +105,19 @@ def join_archives(target: Path, archives: Iterable[Path]) -> str:
             content = {entry.name: _read_entry(tar, entry) for entry in tar if entry.isfile()}
         manifests += json.loads(content["index.json"])["manifests"]
         files |= content
-    named = manifests[0]["annotations"]
-    described = [{key: value for key, value in one.items() if key != "annotations"} for one in manifests]
+    image_annotations = manifests[0]["annotations"]
+    descriptors = [
+        {key: value for key, value in manifest.items() if key != "annotations"} for manifest in manifests
+    ]
     index = {"schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json"}
-    blob = _to_json(index | {"manifests": described})
+    blob = _to_json(index | {"manifests": descriptors})
     digest = make_digest(blob)
-    entry = {"mediaType": f"{MEDIA}.index.v1+json", "digest": digest, "size": len(blob), "annotations": named}
+    entry = {
+        "mediaType": f"{MEDIA}.index.v1+json",
+        "digest": digest,
+        "size": len(blob),
+        "annotations": image_annotations,
+    }
     files[f"blobs/{digest.replace(':', '/')}"] = blob
     files["index.json"] = _to_json(index | {"manifests": [entry]})
     write_tar(target, files)

@@ -45,12 +45,12 @@ def publish_image(folder: Path) -> Iterable[Command]:
     password comes from standard input.
     """
     image, version = str(read_project()["image"]), read_version()
-    joined = folder / f"headwater-{version}.oci.tar"
+    joint_archive = folder / f"headwater-{version}.oci.tar"
     archives = [folder / f"headwater-{version}-{name}.oci.tar" for name in ("amd64", "arm64")]
-    digest = join_archives(joined, archives)
+    digest = join_archives(joint_archive, archives)
     actor = os.environ.get("GITHUB_ACTOR", "")
     yield ["docker", "login", image.partition("/")[0], "--username", actor, "--password-stdin"]
-    yield ["skopeo", "copy", "--all", f"oci-archive:{joined}", f"docker://{image}:{version}"]
+    yield ["skopeo", "copy", "--all", f"oci-archive:{joint_archive}", f"docker://{image}:{version}"]
     if output := os.environ.get("GITHUB_OUTPUT"):
         with Path(output).open("a") as file:
             file.write(f"name={image}\ndigest={digest}\n")

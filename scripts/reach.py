@@ -56,7 +56,7 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
     package = copy / "src" / "headwater"
     sound = {fault.path: (package / fault.path).read_text(encoding="utf-8") for fault in faults}
     for path, text in sound.items():
-        spans = [make_span(place, fault) for place, fault in enumerate(faults) if fault.path == path]
+        spans = [make_span(position, fault) for position, fault in enumerate(faults) if fault.path == path]
         (package / path).write_text(put_around(text, spans), encoding="utf-8")
     (package / "reach.py").write_text(NOTES.format(file=str(file)), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
@@ -85,21 +85,21 @@ def put_around(text: str, spans: Iterable[Span]) -> str:
     pieces: list[tuple[int, int, str]] = []
     for start, end, before, after in spans:
         pieces += [(start, start - end, before), (end, end - start, after)]
-    written, done = b"", 0
-    for place, _, piece in sorted(pieces):
-        written += data[done:place] + piece.encode()
-        done = place
-    return (written + data[done:]).decode()
+    output, copied_to = b"", 0
+    for offset, _, insertion in sorted(pieces):
+        output += data[copied_to:offset] + insertion.encode()
+        copied_to = offset
+    return (output + data[copied_to:]).decode()
 
 
 def read_notes(lines: Iterable[str], count: int) -> list[Tests]:
     """Return the tests of each position, from lines such as `3 tests/a/test_b.py::test_c (call)`."""
     tests: list[Tests] = [{} for _ in range(count)]
     for line in lines:
-        place, _, words = line.partition(" ")
+        position, _, words = line.partition(" ")
         name, _, phase = words.rpartition(" ")
         file = name.partition("::")[0]
-        tests[int(place)].setdefault(file, []).append(name if phase == "(call)" else file)
+        tests[int(position)].setdefault(file, []).append(name if phase == "(call)" else file)
     return [
         {file: [file] if file in names else list(dict.fromkeys(names)) for file, names in files.items()}
         for files in tests

@@ -58,7 +58,7 @@ def build(checkout: Path) -> str:
         commit=read_upstream(checkout, "log", "-1", "--format=%H of %cs").strip(),
         licence="\n".join(f"# {line}".rstrip() for line in licence),
     )
-    return header + "\n" + "".join(f"{each}\n" for each in sorted(hashes))
+    return header + "\n" + "".join(f"{hash_text}\n" for hash_text in sorted(hashes))
 
 
 def read_upstream(checkout: Path, *words: str) -> str:

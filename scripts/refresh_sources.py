@@ -96,15 +96,18 @@ def build(checkout: Path) -> str:
         ["git", "-C", str(checkout), "log", "-1", "--format=%H of %cs"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for file, brands in BRANDS.items():
         text = (checkout / file).read_text(encoding="utf-8")
         for pattern, target in patterns(file, text, brands):
-            found.setdefault(pattern, target)
+            targets.setdefault(pattern, target)
     lines = [
         f"{pattern} {target}\n"
-        for pattern, target in sorted(found.items())
-        if next((found[one] for one in wider(pattern) if one in found), None) != target
+        for pattern, target in sorted(targets.items())
+        if next(
+            (targets[wider_pattern] for wider_pattern in wider(pattern) if wider_pattern in targets), None
+        )
+        != target
     ]
     return HEADER.format(commit=commit) + "".join(lines)
 
@@ -112,9 +115,9 @@ def build(checkout: Path) -> str:
 def patterns(file: str, text: str, brands: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield our patterns for an upstream file's hosts, with their targets."""
     entries = list(hosts(text))
-    missing = brands.keys() - {name for name, _ in entries}
-    if missing:
-        raise SystemExit(f"{file} no longer has {', '.join(sorted(missing))}")
+    missing_names = brands.keys() - {name for name, _ in entries}
+    if missing_names:
+        raise SystemExit(f"{file} no longer has {', '.join(sorted(missing_names))}")
     for name, host in entries:
         if name not in brands or host.startswith("android-app/"):
             continue
@@ -132,13 +135,13 @@ def hosts(text: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#") or line.strip() == "-":
             continue
-        if found := re.fullmatch(r"(\S.*):", line):
-            name, key = found[1].strip("'\""), "urls"
-        elif found := re.fullmatch(r"    (\w+):(.*)", line):
-            key = found[1]
-        elif found := re.fullmatch(r" +- (.+)", line):
+        if match := re.fullmatch(r"(\S.*):", line):
+            name, key = match[1].strip("'\""), "urls"
+        elif match := re.fullmatch(r"    (\w+):(.*)", line):
+            key = match[1]
+        elif match := re.fullmatch(r" +- (.+)", line):
             if key == "urls":
-                yield name, found[1].strip("'\"")
+                yield name, match[1].strip("'\"")
         else:
             raise SystemExit(f"line {number} is not understood: {line}")
 

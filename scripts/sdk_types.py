@@ -67,10 +67,10 @@ class TypeTable:
             return self._object(schema, name)
         if choices := schema.get("anyOf") or schema.get("oneOf"):
             parts = enumerate(choices)
-            return _union(self.expression(part, f"{name}{n or ''}") for n, part in parts)
+            return _union(self.expression(choice, f"{name}{n or ''}") for n, choice in parts)
         kind = schema.get("type")
         if isinstance(kind, list):
-            return _union(self.expression({**schema, "type": each}, name) for each in kind)
+            return _union(self.expression({**schema, "type": single_kind}, name) for single_kind in kind)
         return self._simple(schema, name)
 
     def resolve(self, schema: Schema) -> Schema:
@@ -95,7 +95,7 @@ class TypeTable:
         return f"{kind} | None" if None in values else kind
 
     def _object(self, schema: Schema, name: str) -> str:
-        required = set(schema.get("required", ()))
+        required_fields = set(schema.get("required", ()))
         fields: list[str] = []
         for field, inner in schema["properties"].items():
             assert field.isidentifier()
@@ -103,7 +103,7 @@ class TypeTable:
             row = f"{name.removesuffix('Answer')}Row"
             type_name = NAMES.get(f"{name}.{field}", row if field == "data" else camel(field))
             kind = self.expression(inner, type_name)
-            fields.append(f"{field}: {kind if field in required else f'NotRequired[{kind}]'}")
+            fields.append(f"{field}: {kind if field in required_fields else f'NotRequired[{kind}]'}")
             if text := inner.get("description"):
                 fields.append(_docstring(text))
         return self._declare(name, "\n    ".join(fields), json.dumps(schema, default=str))
@@ -129,12 +129,12 @@ class TypeTable:
 
 def json_body(operation: Schema) -> Schema | None:
     """Return a JSON body's schema, or None for a file."""
-    described = operation["requestBody"]["content"].get("application/json")
-    return described and described["schema"]
+    json_content = operation["requestBody"]["content"].get("application/json")
+    return json_content and json_content["schema"]
 
 
 def camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.replace("[]", "").split("_"))
+    return "".join(word[:1].upper() + word[1:] for word in name.replace("[]", "").split("_"))
 
 
 def singular(name: str) -> str:
@@ -163,8 +163,8 @@ def _widen(plain: str, schema: Schema) -> str:
 
 
 def _union(parts: Iterable[str]) -> str:
-    split = [kind for part in parts for kind in ([part] if "[" in part else part.split(" | "))]
+    split = [kind for choice in parts for kind in ([choice] if "[" in choice else choice.split(" | "))]
     several = list(dict.fromkeys(split))
-    plain = dict.fromkeys(part.removesuffix(" | None") for part in several if part != "None")
-    empty = any(part == "None" or part.endswith(" | None") for part in several)
+    plain = dict.fromkeys(choice.removesuffix(" | None") for choice in several if choice != "None")
+    empty = any(choice == "None" or choice.endswith(" | None") for choice in several)
     return " | ".join([*plain, *(["None"] if empty else [])])

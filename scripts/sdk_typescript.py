@@ -57,7 +57,7 @@ class TypeScriptTable(TypeTable):
         return (
             WORDS.get(text, text)
             if " | " not in text
-            else " | ".join(dict.fromkeys(WORDS.get(part, part) for part in text.split(" | ")))
+            else " | ".join(dict.fromkeys(WORDS.get(word, word) for word in text.split(" | ")))
         )
 
     def _simple(self, schema: Schema, name: str) -> str:
@@ -71,19 +71,19 @@ class TypeScriptTable(TypeTable):
     def _enumeration(self, values: list[Any], name: str) -> str:
         plain = [getattr(value, "value", value) for value in values if value is not None]
         text = " | ".join(json.dumps(value) for value in plain)
-        few = len(plain) == 1
-        kind = text if few else self._declare(name, f"= {text}", f"enum {text}")
+        is_single = len(plain) == 1
+        kind = text if is_single else self._declare(name, f"= {text}", f"enum {text}")
         return f"{kind} | None" if None in values else kind
 
     def _object(self, schema: Schema, name: str) -> str:
-        required = set(schema.get("required", ()))
+        required_fields = set(schema.get("required", ()))
         fields: list[str] = []
         for field, inner in schema["properties"].items():
             row = f"{name.removesuffix('Answer')}Row"
             kind = self.expression(inner, row if field == "data" else camel(field))
             if text := inner.get("description"):
                 fields.append(f"/** {_comment(text)} */")
-            fields.append(f"{field}{'' if field in required else '?'}: {kind};")
+            fields.append(f"{field}{'' if field in required_fields else '?'}: {kind};")
         return self._declare(name, "\n  ".join(fields), json.dumps(schema, default=str))
 
     def source(self) -> str:
@@ -109,13 +109,19 @@ def generate(document: dict[str, Any]) -> str:
 
 def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
     name, title = operation["operationId"], camel(operation["operationId"])
-    in_path = [each for each in operation.get("parameters", []) if each["in"] == "path"]
-    in_query = [each for each in operation.get("parameters", []) if each["in"] == "query"]
-    first = [f"{each['name']}: {types.expression(each['schema'], 'Id')}" for each in in_path]
-    place = json.dumps(path)
-    for each in in_path:
-        place = place.replace(f"{{{each['name']}}}", f"${{encodeURIComponent({each['name']})}}")
-    place = f"`{place[1:-1]}`" if in_path else place
+    path_parameters = [
+        parameter for parameter in operation.get("parameters", []) if parameter["in"] == "path"
+    ]
+    query_parameters = [
+        parameter for parameter in operation.get("parameters", []) if parameter["in"] == "query"
+    ]
+    first = [
+        f"{parameter['name']}: {types.expression(parameter['schema'], 'Id')}" for parameter in path_parameters
+    ]
+    url = json.dumps(path)
+    for parameter in path_parameters:
+        url = url.replace(f"{{{parameter['name']}}}", f"${{encodeURIComponent({parameter['name']})}}")
+    url = f"`{url[1:-1]}`" if path_parameters else url
     body = ""
     if "requestBody" in operation:
         schema = json_body(operation)
@@ -123,25 +129,25 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
         body = "body" if schema else "file"
         first.append(f"{body}: {kind}")
         body = f", {body}"
-    query = _query(types, in_query)
-    answered = next(answer for status, answer in operation["responses"].items() if status[0] == "2")
-    schema = answered.get("content", {}).get("application/json", {}).get("schema", {})
+    query = _query(types, query_parameters)
+    success_response = next(answer for status, answer in operation["responses"].items() if status[0] == "2")
+    schema = success_response.get("content", {}).get("application/json", {}).get("schema", {})
     result = types.expression(schema, f"{title}Answer") if schema else "void"
     arguments = ", ".join([*first, *([f"query: {query}"] if query else [])])
-    about = _comment(operation.get("description") or operation["summary"])
-    asked = _asked(in_query)
-    yield f"""  /** {about} */
+    description = _comment(operation.get("description") or operation["summary"])
+    query_object = _asked(query_parameters)
+    yield f"""  /** {description} */
   async {_lower(title)}({arguments}): Promise<{result}> {{
-    return (await this.call("{method}", {place}, {asked}{body})) as {result};
+    return (await this.call("{method}", {url}, {query_object}{body})) as {result};
   }}
 """
     members = types.resolve(schema).get("properties", {})
     if "next_cursor" in members:
         row = types.expression(members["data"]["items"], f"{title}Row")
-        listed = name.removeprefix("list_").removeprefix("get_")
+        plural = name.removeprefix("list_").removeprefix("get_")
         yield f"""  /** Yields every row of `{_lower(title)}`, asking for one page after another. */
-  iterate{camel(listed)}({arguments}): AsyncGenerator<{row}, void, undefined> {{
-    return this.pages<{row}>({place}, {asked});
+  iterate{camel(plural)}({arguments}): AsyncGenerator<{row}, void, undefined> {{
+    return this.pages<{row}>({url}, {query_object});
   }}
 """
 
@@ -149,20 +155,20 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
 def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
     """Return the type of the parameters object, with a default where all may be omitted."""
     fields: list[str] = []
-    for each in parameters:
-        name = each["name"]
-        listed = "contentSchema" in each["schema"]
-        kind = CONDITIONS if listed else types.expression(each["schema"], camel(name))
-        fields.append(f"{name}{'' if each.get('required') else '?'}: {kind}")
+    for parameter in parameters:
+        name = parameter["name"]
+        is_list = "contentSchema" in parameter["schema"]
+        kind = CONDITIONS if is_list else types.expression(parameter["schema"], camel(name))
+        fields.append(f"{name}{'' if parameter.get('required') else '?'}: {kind}")
     if not fields:
         return ""
-    needed = any(each.get("required") for each in parameters)
-    return f"{{ {'; '.join(fields)} }}{'' if needed else ' = {}'}"
+    is_required = any(parameter.get("required") for parameter in parameters)
+    return f"{{ {'; '.join(fields)} }}{'' if is_required else ' = {}'}"
 
 
 def _asked(parameters: list[dict[str, Any]]) -> str:
     """Return the parameters object, with the names in the request."""
-    pairs = [f'"{each["name"]}": query.{each["name"]}' for each in parameters]
+    pairs = [f'"{parameter["name"]}": query.{parameter["name"]}' for parameter in parameters]
     return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
 
 

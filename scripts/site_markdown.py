@@ -113,14 +113,14 @@ class _Page:
 
     def read(self, tokens: list[Token]) -> None:
         """Record the sections of a page, and change its tokens."""
-        within: list[str] = []
+        open_types: list[str] = []
         for before, token in zip([None, *tokens], tokens, strict=False):
             if token.nesting == 1:
-                within.append(token.type)
+                open_types.append(token.type)
             elif token.nesting == -1:
-                within.pop()
+                open_types.pop()
             if token.type == "inline":
-                self._inline(token, before, within)
+                self._inline(token, before, open_types)
             elif token.type == "fence" and self.sections:
                 self.sections[-1].text.append(token.content)
 
@@ -142,9 +142,9 @@ class _Page:
             token.children = self._with_terms(children)
 
     def _mark_term(self, children: list[Token]) -> None:
-        for at, child in enumerate(children):
-            if child.type == "strong_open" and at + 1 < len(children):
-                term = children[at + 1].content
+        for index, child in enumerate(children):
+            if child.type == "strong_open" and index + 1 < len(children):
+                term = children[index + 1].content
                 child.attrSet("id", term_anchor(term))
                 self.sections.append(Section(term_anchor(term), 0, term))
 
@@ -155,33 +155,33 @@ class _Page:
         return f"{anchor}-{count}" if count else anchor
 
     def _link(self, children: list[Token]) -> None:
-        dropped = 0
+        dropped_links = 0
         for child in children:
             if child.type == "image":
                 child.attrSet("src", self._place.picture(str(child.attrGet("src"))))
             elif child.type == "link_open":
                 href = self._place.link(str(child.attrGet("href")))
                 if href is None:  # a file that is not on the site
-                    child.type, child.hidden, dropped = "text", True, dropped + 1
+                    child.type, child.hidden, dropped_links = "text", True, dropped_links + 1
                 else:
                     child.attrSet("href", href)
-            elif child.type == "link_close" and dropped:
-                child.type, child.hidden, dropped = "text", True, dropped - 1
+            elif child.type == "link_close" and dropped_links:
+                child.type, child.hidden, dropped_links = "text", True, dropped_links - 1
 
     def _with_terms(self, children: list[Token]) -> list[Token]:
         """Return the words of a paragraph, with links for the glossary terms that occur first in it."""
-        changed: list[Token] = []
+        linked_children: list[Token] = []
         depth = 0
         for child in children:
             depth += child.nesting
             plain = child.type == "text" and not child.hidden and depth == 0
-            changed += self._split(child) if plain else [child]
-        return changed
+            linked_children += self._split(child) if plain else [child]
+        return linked_children
 
     def _split(self, token: Token) -> list[Token]:
-        lowered = token.content.lower()
+        lowercase_text = token.content.lower()
         for term in self._terms:
-            if term.lower() not in lowered:  # most are not, and this costs less than the search
+            if term.lower() not in lowercase_text:  # most are not, and this costs less than the search
                 continue
             match = re.search(rf"\b{re.escape(term)}\b", token.content, re.IGNORECASE)
             if match is None:
@@ -196,9 +196,9 @@ class _Page:
 
 def _unhead_empty_cells(tokens: list[Token]) -> None:
     """Turn empty header cells of a table into plain ones, because they head nothing."""
-    for at, token in enumerate(tokens):
-        if token.type == "th_open" and not tokens[at + 1].content.strip():
-            token.tag = tokens[at + 2].tag = "td"
+    for index, token in enumerate(tokens):
+        if token.type == "th_open" and not tokens[index + 1].content.strip():
+            token.tag = tokens[index + 2].tag = "td"
 
 
 def _words(token: Token) -> str:

@@ -75,18 +75,20 @@ def shoot(page: Page, name: str) -> None:
     rgba = base64.b64decode(blank.evaluate(DECODE, base64.b64encode(picture).decode()))
     blank.close()
     pixels = np.frombuffer(rgba, np.uint8).reshape(SIZE["height"], SIZE["width"], 4)
-    written = encode_png(pixels[:, :, :3])
-    if len(written) > MAX_BYTES:
-        sys.exit(f"{name}.png has {len(written):,} bytes, more than {MAX_BYTES:,}.")
-    (PICTURES / f"{name}.png").write_bytes(written)
+    png = encode_png(pixels[:, :, :3])
+    if len(png) > MAX_BYTES:
+        sys.exit(f"{name}.png has {len(png):,} bytes, more than {MAX_BYTES:,}.")
+    (PICTURES / f"{name}.png").write_bytes(png)
 
 
 def encode_png(pixels: np.ndarray) -> bytes:
     """Return a PNG with the most frequent colours; other pixels take the nearest."""
     height, width, _ = pixels.shape
-    found, indexes, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
-    palette = found[np.argsort(-counts, kind="stable")[:COLOURS]]
-    apart = found[:, None].astype(np.int32) - palette[None].astype(np.int32)
+    colours, indexes, counts = np.unique(
+        pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
+    )
+    palette = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
+    apart = colours[:, None].astype(np.int32) - palette[None].astype(np.int32)
     nearest = (apart**2).sum(axis=2).argmin(axis=1).astype(np.uint8)
     rows = np.zeros((height, 1 + width), np.uint8)  # the filter type of each row: none
     rows[:, 1:] = nearest[indexes].reshape(height, width)
@@ -109,10 +111,10 @@ def main() -> None:
         demo = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             assert demo.stdout is not None
-            printed: dict[str, str] = {}
+            printed_values: dict[str, str] = {}
             for line in demo.stdout:
                 name, _, value = line.strip().partition(" ")
-                printed[name] = value.strip()
+                printed_values[name] = value.strip()
                 if line.startswith("It goes on serving"):
                     break
             with sync_playwright() as playwright:
@@ -121,7 +123,7 @@ def main() -> None:
                     args=["--no-sandbox"],
                 )
                 page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
-                take(page, printed["Address"], printed["Login"], printed["Password"])
+                take(page, printed_values["Address"], printed_values["Login"], printed_values["Password"])
                 browser.close()
         finally:
             demo.terminate()

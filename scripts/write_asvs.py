@@ -86,7 +86,7 @@ def _write_shares(requirements: Sequence[Requirement]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, levels in (("1", {1}), ("2 alone", {2}), ("1 and 2", {1, 2})):
-        counts = Counter(each.verdict for each in requirements if each.level in levels)
+        counts = Counter(requirement.verdict for requirement in requirements if requirement.level in levels)
         share = round(100 * counts["met"] / (counts.total() - counts["not applicable"]))
         numbers = (counts[verdict] for verdict in ("met", "partly", "gap", "not applicable"))
         lines.append(f"| {name} | {' | '.join(map(str, numbers))} | {share} % |")
@@ -114,7 +114,7 @@ def _fold(rows: Sequence[Requirement], indexes: Iterable[int]) -> str:
             ranges[-1].append(index)
         else:
             ranges.append([index])
-    return ", ".join(_name_range([rows[index].id for index in each]) for each in ranges)
+    return ", ".join(_name_range([rows[index].id for index in consecutive]) for consecutive in ranges)
 
 
 def _name_range(ids: Sequence[str]) -> str:

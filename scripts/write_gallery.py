@@ -69,8 +69,8 @@ def _read_address() -> str:
 
 
 def _git(clone: Path, *arguments: str) -> str:
-    ran = subprocess.run(["git", *arguments], cwd=clone, check=True, capture_output=True, text=True)
-    return ran.stdout.strip()
+    result = subprocess.run(["git", *arguments], cwd=clone, check=True, capture_output=True, text=True)
+    return result.stdout.strip()
 
 
 def main(words: list[str]) -> str:

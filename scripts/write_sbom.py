@@ -96,18 +96,18 @@ def _component(
 def _find_licences(name: str) -> list[dict[str, Any]]:
     """Return a distribution's licences in the form of the document."""
     try:
-        about = metadata(name)
+        metadata_fields = metadata(name)
     except PackageNotFoundError:
         return [{"license": {"id": ELSEWHERE[name]}}]
-    stated = about.get("License-Expression") or about.get("License") or ""
-    parts = re.split(r" (?:AND|OR|WITH) ", stated.strip("()"))
-    if about.get("License-Expression") or SPDX.issuperset(parts):
-        return [{"license": {"id": stated}} if stated in SPDX else {"expression": stated}]
-    listed = [text.rpartition(" :: ")[2] for text in about.get_all("Classifier") or ()
-              if text.startswith("License :: ")]  # fmt: skip
+    licence = metadata_fields.get("License-Expression") or metadata_fields.get("License") or ""
+    parts = re.split(r" (?:AND|OR|WITH) ", licence.strip("()"))
+    if metadata_fields.get("License-Expression") or SPDX.issuperset(parts):
+        return [{"license": {"id": licence}} if licence in SPDX else {"expression": licence}]
+    classifiers = [text.rpartition(" :: ")[2] for text in metadata_fields.get_all("Classifier") or ()
+                   if text.startswith("License :: ")]  # fmt: skip
     return [
         {"license": {"id": CLASSIFIERS[text]} if text in CLASSIFIERS else {"name": text}}
-        for text in listed or [stated]
+        for text in classifiers or [licence]
     ]
 
 
@@ -130,8 +130,8 @@ def _postgresql() -> str:
     assert spec is not None
     assert spec.origin is not None
     program = next(Path(spec.origin).parent.glob("pginstall*/bin/postgres"))
-    printed = subprocess.run([program, "-V"], capture_output=True, text=True, check=True).stdout
-    return printed.split()[2]
+    version_text = subprocess.run([program, "-V"], capture_output=True, text=True, check=True).stdout
+    return version_text.split()[2]
 
 
 def _inside(kind: str, name: str, number: str) -> dict[str, Any]:

@@ -217,8 +217,8 @@ def refusal_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The log lines of this test. Earlier repeated lines are flushed, and no minute ends during the test."""
     monkeypatch.setattr("headwater.http.refusal_log.log_repeated", lambda: None)
     log_repeated()
-    with capture_logs() as captured:
-        yield captured
+    with capture_logs() as log_lines:
+        yield log_lines
     log_repeated()
 
 
@@ -288,9 +288,9 @@ def server(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application, with limits and platform addresses that no test reaches by accident."""
     nowhere = dict.fromkeys([*PLATFORMS, *(f"{name}_spend" for name in SPEND_PLATFORMS)], NOWHERE)
     settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere)
-    running = run_application(settings, database_url)
-    yield running
-    running.stop()
+    application = run_application(settings, database_url)
+    yield application
+    application.stop()
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def count_pages(how: str) -> int:
-    ran = subprocess.run([sys.executable, "-c", ARRAYS, how], capture_output=True, text=True, check=True)
-    return int(ran.stdout)
+    result = subprocess.run([sys.executable, "-c", ARRAYS, how], capture_output=True, text=True, check=True)
+    return int(result.stdout)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc's allocator")

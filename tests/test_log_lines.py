@@ -53,19 +53,19 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_colour_can_be_turned_off(variable: dict[str, str]) -> None:
-    coloured = logged(WRITE)
+    coloured_output = logged(WRITE)
     plain = logged(WRITE, **variable)
     assert "\x1b" not in plain
-    without = re.sub(r"\x1b\[\d*m", "", coloured)
+    without = re.sub(r"\x1b\[\d*m", "", coloured_output)
     assert [line[8:] for line in without.splitlines()] == [line[8:] for line in plain.splitlines()]
 
 
 def test_programs_read_json() -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", WRITE], capture_output=True, text=True, check=True,
         env=environment(TERM="xterm-256color"),
     )  # fmt: skip
-    events = [json.loads(line)["event"] for line in ran.stderr.splitlines()]
+    events = [json.loads(line)["event"] for line in result.stderr.splitlines()]
     assert events == ["migrated", "database_unavailable", "Somebody's own_sentence stays"]
 
 
@@ -74,19 +74,19 @@ def test_the_server_processes_of_a_service_are_no_news_for_people() -> None:
     assert "Something else" in logged(CONFIGURE, "info")
     assert "space is late  space_id=1" in logged(CONFIGURE, "info")
     assert "Started server process [7]" in logged(CONFIGURE, "debug")
-    piped = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CONFIGURE, "info"], capture_output=True, text=True, check=True,
         env=environment(),
     )  # fmt: skip
-    assert "Started server process [7]" in piped.stderr
+    assert "Started server process [7]" in result.stderr
 
 
 def test_a_warning_of_a_library_is_a_line_of_the_log() -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-W", "always", "-c", WARN], capture_output=True, text=True, check=True,
         env=environment(),
     )  # fmt: skip
-    (line,) = [json.loads(text) for text in ran.stderr.splitlines()]
+    (line,) = [json.loads(text) for text in result.stderr.splitlines()]
     assert line["level"] == "warning"
     assert "DeprecationWarning: an old name" in line["event"]
 
@@ -96,6 +96,6 @@ def test_a_traceback_stands_below_and_nothing_drives_the_terminal() -> None:
         "event": "failed\x1b[2J", "level": "error", "timestamp": "2026-11-22T10:00:00Z",
         "forged": "a\nb", "exception": "Traceback:\n  \x1b]0;title",
     }  # fmt: skip
-    first, *below = as_text(line).split("\n")
+    first, *traceback_lines = as_text(line).split("\n")
     assert first.endswith("error    failed\\x1b[2J  forged=a\\nb")
-    assert below == ["    Traceback:", "      \\x1b]0;title"]
+    assert traceback_lines == ["    Traceback:", "      \\x1b]0;title"]

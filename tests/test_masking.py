@@ -79,15 +79,15 @@ def test_the_beginning_is_kept_and_no_half_value_at_its_end() -> None:
         assert "gehe" not in mask.text("y" * length + " geheim-und-lang")
     for length in (8180, 8185, 8190):
         assert "gehe" not in (mask.answer(b"y" * length + b" geheim-und-lang") or "")
-    shrinking = b"geheim-und-lang " * 600
-    assert "gehe" not in (mask.answer(shrinking) or "")
+    shrinking_body = b"geheim-und-lang " * 600
+    assert "gehe" not in (mask.answer(shrinking_body) or "")
 
 
 @given(DOCUMENTS)
 def test_nothing_quoted_is_left(document: object) -> None:
-    marked = {"outer": document, "quoted": "QQ", "list": [{"quoted": ["QQ"]}]}
+    document_with_quotes = {"outer": document, "quoted": "QQ", "list": [{"quoted": ["QQ"]}]}
     mask = Mask(quotes=frozenset({"quoted"}))
-    assert "QQ" not in (mask.answer(msgspec.json.encode(marked)) or "")
+    assert "QQ" not in (mask.answer(msgspec.json.encode(document_with_quotes)) or "")
 
 
 @given(st.text('aBü@+ %"\\/', min_size=2, max_size=12), st.text(max_size=20))
@@ -102,16 +102,16 @@ def test_a_value_is_masked_wherever_it_stands(value: str, around: str) -> None:
     "text", ["a" * 65_536, "@" * 65_536, "a@" * 32_768, "0" * 65_536, "+1" * 32_768, "+1 " * 22_000]
 )
 def test_any_text_takes_little_time(text: str) -> None:
-    began = time.thread_time()
+    start = time.thread_time()
     Mask(["secret"]).text(text)
-    assert time.thread_time() - began < 10
+    assert time.thread_time() - start < 10
 
 
 def test_many_values_take_little_time() -> None:
     mask = Mask(f"{number:032x}" for number in range(20_000))
-    began = time.thread_time()
+    start = time.thread_time()
     mask.answer(msgspec.json.encode([f"{number:032x}" for number in range(2_000)]))
-    assert time.thread_time() - began < 10
+    assert time.thread_time() - start < 10
 
 
 def test_fields_that_were_sent() -> None:

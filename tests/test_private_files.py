@@ -97,8 +97,8 @@ def test_export_files(stage: Stage, exports: Exports) -> None:
     )  # fmt: skip
     assert exports.status(export_id)["status"] == "completed"
     assert mode(folder) == 0o700
-    written = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
-    assert mode(written) == 0o600
+    newest_file = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    assert mode(newest_file) == 0o600
 
 
 def test_directories_that_are_shared_stay_as_they_are(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def installation(made: Path) -> Iterator[Installation]:
     """The installation with a new Space for the test."""
     with psycopg.connect(Embedded(made).url, autocommit=True) as connection:
         stage = make_stage(connection)
-        also, ada, bob = (person(stage, address) for address in (f"a.{ADA}", ADA, BOB))
-        ada, also = min(ada, also), max(ada, also)
-        for contact_id in (ada, also, bob):
+        other_ada, ada, bob = (person(stage, address) for address in (f"a.{ADA}", ADA, BOB))
+        ada, other_ada = min(ada, other_ada), max(ada, other_ada)
+        for contact_id in (ada, other_ada, bob):
             stage.touchpoint(contact_id, "google_ads", campaign_name="Spring")
             stage.event(contact_id, amount=49.9)
         stage.export("contacts", "Oops")
@@ -99,7 +99,7 @@ def installation(made: Path) -> Iterator[Installation]:
             drain(worker)
         queue.put(event(email="waits@backup.example"))
         connection.execute("DELETE FROM backups")
-        yield Installation(made, stage, ada, also, bob)
+        yield Installation(made, stage, ada, other_ada, bob)
 
 
 @pytest.fixture

@@ -43,19 +43,19 @@ def test_it_works(file: Path) -> None:
 @pytest.mark.parametrize("bits", [0x01, 0x20, 0xFF])
 def test_a_lost_bit_anywhere(file: Path, bits: int) -> None:
     """This includes bits of the secret key, of an encryption flag and of a name."""
-    whole, refused = file.read_bytes(), 0
-    for at in range(len(whole)):
-        file.write_bytes(whole[:at] + bytes([whole[at] ^ bits]) + whole[at + 1 :])
+    content, refusals = file.read_bytes(), 0
+    for offset in range(len(content)):
+        file.write_bytes(content[:offset] + bytes([content[offset] ^ bits]) + content[offset + 1 :])
         try:
             assert read(file) == (SQL, KEY)
         except BackupError:
-            refused += 1
-    assert refused > len(whole) / 2
+            refusals += 1
+    assert refusals > len(content) / 2
 
 
 def test_a_file_that_was_cut_short(file: Path) -> None:
-    whole = file.read_bytes()
-    for length in range(len(whole)):
-        file.write_bytes(whole[:length])
+    content = file.read_bytes()
+    for length in range(len(content)):
+        file.write_bytes(content[:length])
         with pytest.raises(BackupError):
             read(file)

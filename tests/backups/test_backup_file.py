@@ -27,14 +27,14 @@ Refused = Callable[..., str]
 
 
 def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
-    where = ("--data-dir", installation.data_dir)
-    made = run("backup", folder, "--verify", *where)
-    assert made["verified"]
-    (noted,) = run("backup", "list", *where)
-    assert noted["name"] == Path(made["file"]).name
-    assert noted["bytes"] == made["bytes"]
-    assert noted["verified_at"] > noted["finished_at"] > noted["made_at"]
-    manifest = json.loads(zipfile.ZipFile(made["file"]).read("manifest.json"))
+    data_options = ("--data-dir", installation.data_dir)
+    backup = run("backup", folder, "--verify", *data_options)
+    assert backup["verified"]
+    (row,) = run("backup", "list", *data_options)
+    assert row["name"] == Path(backup["file"]).name
+    assert row["bytes"] == backup["bytes"]
+    assert row["verified_at"] > row["finished_at"] > row["made_at"]
+    manifest = json.loads(zipfile.ZipFile(backup["file"]).read("manifest.json"))
     (secret,) = key_file(installation.data_dir).read_text().split()
     assert secret not in str(manifest)
     assert manifest["tables"]["contacts"] > 0
@@ -44,23 +44,23 @@ def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
 def test_a_file_that_is_not_whole_is_refused(
     installation: Installation, folder: Path, run: Run, refused: Refused, tmp_path: Path
 ) -> None:
-    where = ("--data-dir", installation.data_dir)
-    whole = Path(run("backup", folder, *where)["file"]).read_bytes()
+    data_options = ("--data-dir", installation.data_dir)
+    content = Path(run("backup", folder, *data_options)["file"]).read_bytes()
     file = folder / "harmed.zip"
 
     def harm(content: bytes) -> str:
         file.write_bytes(content)
-        return refused("backup", "--verify", file, *where)
+        return refused("backup", "--verify", file, *data_options)
 
-    assert "is truncated" in harm(whole[: len(whole) // 2])
-    assert "is truncated" in harm(whole[:-1])
+    assert "is truncated" in harm(content[: len(content) // 2])
+    assert "is truncated" in harm(content[:-1])
     assert "is not a Headwater backup" in harm(b"")
-    assert "is damaged" in harm(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
-    with zipfile.ZipFile(file, "w") as other:
-        other.writestr("holiday.jpg", "sea")
-    assert "holds no manifest" in refused("backup", "--verify", file, *where)
-    with zipfile.ZipFile(file, "w") as other:
-        other.writestr("manifest.json", '{"format": 2}')
+    assert "is damaged" in harm(content[:2000] + bytes([content[2000] ^ 1]) + content[2001:])
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("holiday.jpg", "sea")
+    assert "holds no manifest" in refused("backup", "--verify", file, *data_options)
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("manifest.json", '{"format": 2}')
     assert "another version" in refused("restore", file, "--data-dir", tmp_path / "new")
     assert "there is no file" in refused("restore", folder / "none", "--data-dir", tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -69,14 +69,14 @@ def test_a_file_that_is_not_whole_is_refused(
 def test_rows_that_do_not_come_back_are_noticed(
     installation: Installation, folder: Path, run: Run, refused: Refused, tmp_path: Path
 ) -> None:
-    made = Path(run("backup", folder, "--data-dir", installation.data_dir)["file"])
-    lacking = folder / "lacking.zip"
-    with zipfile.ZipFile(made) as whole, zipfile.ZipFile(lacking, "w") as other:
-        manifest = json.loads(whole.read("manifest.json"))
+    backup_file = Path(run("backup", folder, "--data-dir", installation.data_dir)["file"])
+    changed_file = folder / "lacking.zip"
+    with zipfile.ZipFile(backup_file) as source, zipfile.ZipFile(changed_file, "w") as target:
+        manifest = json.loads(source.read("manifest.json"))
         manifest["tables"]["contacts"] += 1
-        other.writestr("database.sql.gz", whole.read("database.sql.gz"))
-        other.writestr("manifest.json", json.dumps(manifest))
-    reason = refused("restore", lacking, "--data-dir", tmp_path / "new")
+        target.writestr("database.sql.gz", source.read("database.sql.gz"))
+        target.writestr("manifest.json", json.dumps(manifest))
+    reason = refused("restore", changed_file, "--data-dir", tmp_path / "new")
     assert "was not restored completely: contacts has" in reason
     assert "Nothing was restored" in reason
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["serve.lock"]
@@ -92,24 +92,24 @@ def test_a_full_disk_leaves_nothing(installation: Installation, folder: Path) ->
         sys.executable, "-m", "headwater", "backup", str(folder / "b.zip"),
         "--data-dir", str(installation.data_dir),
     ]  # fmt: skip
-    ran = subprocess.run(
+    result = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment(),
         preexec_fn=limit,
     )  # fmt: skip
-    assert ran.returncode == 2
-    assert f"cannot write {folder / 'b.zip'}: File too large" in ran.stderr
+    assert result.returncode == 2
+    assert f"cannot write {folder / 'b.zip'}: File too large" in result.stderr
     assert [path.name for path in folder.iterdir()] == ["erasures.journal"]
 
 
 def test_nothing_is_overwritten(installation: Installation, folder: Path, run: Run, refused: Refused) -> None:
     file = folder / "b.zip"
     file.write_text("mine")
-    where = ("--data-dir", installation.data_dir)
-    assert "--force to replace it" in refused("backup", file, *where)
+    data_options = ("--data-dir", installation.data_dir)
+    assert "--force to replace it" in refused("backup", file, *data_options)
     assert file.read_text() == "mine"
-    run("backup", file, "--force", *where)
+    run("backup", file, "--force", *data_options)
     assert zipfile.is_zipfile(file)
-    assert "there is no folder" in refused("backup", folder / "none" / "b.zip", *where)
+    assert "there is no folder" in refused("backup", folder / "none" / "b.zip", *data_options)
     with create(folder / "busy.zip", overwrite=False), pytest.raises(BackupError, match="another"):
         create(folder / "busy.zip", overwrite=False).__enter__()
 
@@ -117,25 +117,25 @@ def test_nothing_is_overwritten(installation: Installation, folder: Path, run: R
 def test_older_ones_of_the_installation_are_removed(
     installation: Installation, folder: Path, run: Run, refused: Refused
 ) -> None:
-    where = ("--data-dir", installation.data_dir)
+    data_options = ("--data-dir", installation.data_dir)
     names = [folder / f"{name}.zip" for name in "abc"]
     for name in names:
-        run("backup", name, *where)
-    with zipfile.ZipFile(names[0]) as whole, zipfile.ZipFile(folder / "other.zip", "w") as other:
-        manifest = json.loads(whole.read("manifest.json"))
+        run("backup", name, *data_options)
+    with zipfile.ZipFile(names[0]) as source, zipfile.ZipFile(folder / "other.zip", "w") as target:
+        manifest = json.loads(source.read("manifest.json"))
         manifest["installation"]["id"] = "another"
-        other.writestr("manifest.json", json.dumps(manifest))
+        target.writestr("manifest.json", json.dumps(manifest))
     (folder / "mine.zip").write_text("mine")
     (folder / "headwater-killed.zip.partial").write_text("half")
-    made = run("backup", folder, "--keep", "2", *where)
-    assert sorted(made["removed"]) == ["a.zip", "b.zip"]
-    assert {row["name"] for row in run("backup", "list", *where)} == {
-        "c.zip", Path(made["file"]).name,
+    backup = run("backup", folder, "--keep", "2", *data_options)
+    assert sorted(backup["removed"]) == ["a.zip", "b.zip"]
+    assert {row["name"] for row in run("backup", "list", *data_options)} == {
+        "c.zip", Path(backup["file"]).name,
     }  # fmt: skip
     assert {path.name for path in folder.iterdir()} == {
-        "c.zip", "other.zip", "mine.zip", "erasures.journal", Path(made["file"]).name,
+        "c.zip", "other.zip", "mine.zip", "erasures.journal", Path(backup["file"]).name,
     }  # fmt: skip
-    assert "is no folder" in refused("backup", folder / "d.zip", "--keep", "2", *where)
+    assert "is no folder" in refused("backup", folder / "d.zip", "--keep", "2", *data_options)
 
 
 def test_no_password_is_on_a_command_line() -> None:

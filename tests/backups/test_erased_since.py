@@ -24,7 +24,7 @@ def keep(installation: Installation, keeper: JournalKeeper) -> None:
 def test_it_works(installation: Installation, databases: Databases, folder: Path, run: Run) -> None:
     """Two contacts, still separate in the backup, merged before they were erased: both are erased."""
     keeper = JournalKeeper(Settings())
-    made = run("backup", folder)
+    backup = run("backup", folder)
     keep(installation, keeper)
     installation.merge_ada()
     installation.erase(installation.ada)
@@ -34,10 +34,10 @@ def test_it_works(installation: Installation, databases: Databases, folder: Path
     assert f'"contact_ids":[{installation.ada},{installation.also_ada}]' in text
 
     databases.use(databases.empty)
-    restored = run("restore", made["file"])
-    assert (restored["erased_again"], restored["erasures_waiting"]) == (2, 0)
-    left = databases.empty_emails(installation.ada, installation.also_ada, installation.bob)
-    assert left == [None, None, BOB]
+    report = run("restore", backup["file"])
+    assert (report["erased_again"], report["erasures_waiting"]) == (2, 0)
+    emails = databases.empty_emails(installation.ada, installation.also_ada, installation.bob)
+    assert emails == [None, None, BOB]
     assert all(row["erased_at"] for row in databases.empty_rows()["erasures"])
 
 
@@ -45,12 +45,12 @@ def test_somebody_who_still_waited_in_the_queue_is_erased(
     installation: Installation, databases: Databases, folder: Path, run: Run
 ) -> None:
     """The backup has an event and no contact. In the copy, the event's contact gets another id."""
-    made = run("backup", folder)
+    backup = run("backup", folder)
     contact_id = installation.process("waits@backup.example")
     installation.erase(contact_id)
     refresh(installation.connection, folder / journal.NAME)
     databases.use(databases.empty)
-    assert run("restore", made["file"])["erased_again"] == 1
+    assert run("restore", backup["file"])["erased_again"] == 1
     event = max(
         (row for row in databases.empty_rows()["events"]
          if row["space_id"] == installation.stage.space_id), key=lambda row: row["id"]
@@ -65,8 +65,8 @@ def test_one_that_was_only_requested_is_in_it(installation: Installation, folder
     keep(installation, keeper)
     installation.stage._insert("erasures", {"contact_id": installation.bob, "receipt_mark": 7})
     keep(installation, keeper)
-    waiting = [each for each in journal.read(path).erasures if each.erased_at is None]
-    assert [each.contact_ids for each in waiting] == [[installation.bob]]
+    requests = [erasure for erasure in journal.read(path).erasures if erasure.erased_at is None]
+    assert [erasure.contact_ids for erasure in requests] == [[installation.bob]]
     size = path.stat().st_size
     keep(installation, keeper)
     assert path.stat().st_size == size, "each once"
@@ -76,34 +76,34 @@ def test_one_that_was_only_requested_is_in_it(installation: Installation, folder
 def test_without_a_journal_it_is_refused(
     databases: Databases, folder: Path, run: Run, refused: Refused
 ) -> None:
-    restoring = ("restore", run("backup", folder)["file"])
+    words = ("restore", run("backup", folder)["file"])
     databases.use(databases.empty)
     path = folder / journal.NAME
     path.rename(folder / "elsewhere")
-    assert "people who have been erased since" in refused(*restoring)
+    assert "people who have been erased since" in refused(*words)
     lines = (folder / "elsewhere").read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], lines[1].replace(b":", b";", 1), *lines[2:]]))
-    assert f"line 2 of {path} is damaged" in refused(*restoring)
+    assert f"line 2 of {path} is damaged" in refused(*words)
     path.write_bytes(b"")
-    assert "is not a journal of erasures" in refused(*restoring)
+    assert "is not a journal of erasures" in refused(*words)
     journal.append(folder / "other", "another", [], None)
-    assert "of another installation" in refused(*restoring, "--erasures", folder / "other")
+    assert "of another installation" in refused(*words, "--erasures", folder / "other")
     assert databases.empty_rows() == {}
-    restored = run(*restoring, "--without-erasures")
-    assert restored["erasures_complete_until"] is None
+    report = run(*words, "--without-erasures")
+    assert report["erasures_complete_until"] is None
 
 
 def test_a_line_that_was_cut_off_is_written_again(installation: Installation, folder: Path) -> None:
     path = folder / journal.NAME
     refresh(installation.connection, path)
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'0123456789abcdef {"erasure":{"space')
-    assert journal.read(path).size == len(whole)
+    content = path.read_bytes()
+    path.write_bytes(content + b'0123456789abcdef {"erasure":{"space')
+    assert journal.read(path).size == len(content)
     installation.erase(installation.bob)
     refresh(installation.connection, path)
-    assert path.read_bytes().startswith(whole)
-    (bob,) = (each for each in journal.read(path).erasures
-              if each.contact_ids == [installation.bob])  # fmt: skip
+    assert path.read_bytes().startswith(content)
+    (bob,) = (erasure for erasure in journal.read(path).erasures
+              if erasure.contact_ids == [installation.bob])  # fmt: skip
     assert bob.erased_at is not None
 
 

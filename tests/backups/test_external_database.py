@@ -74,9 +74,9 @@ def test_a_damaged_file_leaves_it_empty(
     databases: Databases, folder: Path, run: Run, refused: Refused
 ) -> None:  # fmt: skip
     file = Path(run("backup", folder)["file"])
-    whole = file.read_bytes()
-    middle = len(whole) // 2
-    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    content = file.read_bytes()
+    middle = len(content) // 2
+    file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     databases.use(databases.empty)
     assert "is damaged" in refused("restore", file)
     assert databases.empty_rows() == {}
@@ -96,8 +96,8 @@ def test_an_erasure_that_fails_is_left_to_the_worker(
 
     monkeypatch.setattr(erasure_job, "scrub", fail)
     databases.use(databases.empty)
-    restored = run("restore", folder / "b.zip", code=1)
-    assert (restored["erased_again"], restored["erasures_waiting"]) == (1, 1)
+    report = run("restore", folder / "b.zip", code=1)
+    assert (report["erased_again"], report["erasures_waiting"]) == (1, 1)
 
 
 def test_a_backup_that_fails_says_why(
@@ -161,9 +161,9 @@ def test_an_older_schema_is_migrated(
     databases: Databases, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("backup", folder / "b.zip")
-    added = migrator.read_migration("9999_later", "CREATE TABLE later (id int)")
-    later = [*migrator.migrations(), added]
-    monkeypatch.setattr(migrator, "migrations", lambda: later)
+    migration = migrator.read_migration("9999_later", "CREATE TABLE later (id int)")
+    later_migrations = [*migrator.migrations(), migration]
+    monkeypatch.setattr(migrator, "migrations", lambda: later_migrations)
     databases.use(databases.empty)
     assert run("restore", folder / "b.zip")["migrated"] == ["9999_later"]
     assert databases.empty_rows()["later"] == []

@@ -31,8 +31,8 @@ def write(path: Path, dump: bytes, *, packed: bool = False, **files: bytes) -> P
         "dump": {"bytes": len(dump), "sha256": hashlib.sha256(dump).hexdigest(),
                  "server_version": "18.1", "program_version": "18.1"},
     }  # fmt: skip
-    how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-    with zipfile.ZipFile(path, "w", how) as file:
+    compression = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    with zipfile.ZipFile(path, "w", compression) as file:
         file.writestr(DUMP, dump)
         for name, content in files.items():
             file.writestr(name, content)
@@ -46,11 +46,11 @@ def unpacked(path: Path) -> int:
 
 
 def bomb(size: int, level: int = 9) -> bytes:
-    held = io.BytesIO()
-    with gzip.GzipFile(fileobj=held, mode="wb", compresslevel=level, mtime=0) as stream:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=level, mtime=0) as stream:
         for _ in range(size // MB):
             stream.write(bytes(MB))
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,9 @@ def test_anything_behind_the_dump(tmp_path: Path, rest: bytes) -> None:
 
 
 def test_too_many_files(tmp_path: Path) -> None:
-    others = {f"{number}.txt": b"" for number in range(archives.MAX_ENTRIES)}
+    extra_files = {f"{number}.txt": b"" for number in range(archives.MAX_ENTRIES)}
     with pytest.raises(BackupError, match="holds more than 16 files"):
-        unpacked(write(tmp_path / "b.zip", gzip.compress(DUMPED), **others))
+        unpacked(write(tmp_path / "b.zip", gzip.compress(DUMPED), **extra_files))
 
 
 def test_a_manifest_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,22 +24,22 @@ Run = Callable[..., dict[str, Any]]
 def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
     """A backup gets its name once it is complete."""
     file = folder / "b.zip"
-    where = ("--data-dir", str(installation.data_dir))
-    victim = Victim("-m", "headwater", "backup", str(file), *where)
+    data_options = ("--data-dir", str(installation.data_dir))
+    victim = Victim("-m", "headwater", "backup", str(file), *data_options)
     while victim.killed < (KILLS or 2):
         victim.strike()
         if file.exists():
             with open_archive(file) as archive:
                 assert sum(map(len, archive.chunks(lambda _: None))) > 0
             file.unlink()
-    made = run("backup", file, *where)
-    assert made["rows"] > 0
+    backup = run("backup", file, *data_options)
+    assert backup["rows"] > 0
 
 
 def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Path, run: Run) -> None:
     """Nothing starts on half of a restore. A second attempt succeeds."""
     file = folder / "b.zip"
-    made = run("backup", file, "--data-dir", installation.data_dir)
+    backup = run("backup", file, "--data-dir", installation.data_dir)
     new = tmp_path / "new"
     words = ("restore", str(file), "--without-erasures", "--data-dir", str(new))
     victim = Victim("-m", "headwater", *words)
@@ -47,15 +47,15 @@ def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Pa
     while victim.killed < (KILLS or 1):
         victim.strike()
         if Embedded(new).cluster.exists():  # it was complete, or about to be
-            assert_whole(new, made["rows"])
+            assert_whole(new, backup["rows"])
             shutil.rmtree(new)
         elif (new / "postgresql.restoring").exists():
-            started = headwater("serve", "--port", "0", "--data-dir", str(new))
-            assert started.returncode == 2
-            assert "`headwater restore` has not finished" in started.stderr
+            result = headwater("serve", "--port", "0", "--data-dir", str(new))
+            assert result.returncode == 2
+            assert "`headwater restore` has not finished" in result.stderr
     if not Embedded(new).cluster.exists():
-        assert run(*words)["rows"] == made["rows"]
-    assert_whole(new, made["rows"])
+        assert run(*words)["rows"] == backup["rows"]
+    assert_whole(new, backup["rows"])
 
 
 def assert_whole(data_dir: Path, rows: int) -> None:

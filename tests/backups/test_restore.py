@@ -32,22 +32,22 @@ def test_it_works(
     serving: Callable[[Path], psycopg.Connection],
 ) -> None:  # fmt: skip
     before = all_rows(installation.connection)
-    made = run("backup", folder, "--data-dir", installation.data_dir)
-    file = Path(made["file"])
+    backup = run("backup", folder, "--data-dir", installation.data_dir)
+    file = Path(backup["file"])
     assert file.parent == folder
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert made["bytes"] == file.stat().st_size
-    assert made["rows"] == sum(map(len, before.values()))
+    assert backup["bytes"] == file.stat().st_size
+    assert backup["rows"] == sum(map(len, before.values()))
     assert sorted(zipfile.ZipFile(file).namelist()) == ["database.sql.gz", "manifest.json"]
 
-    lost = {name: installation.stage._next(name) for name in ("receipt_ids", "contact_ids")}
+    unused_ids = {name: installation.stage._next(name) for name in ("receipt_ids", "contact_ids")}
     new = tmp_path / "new"
-    restored = run("restore", file, "--data-dir", new)
-    assert restored["secret_key"] == "missing"
-    assert (restored["rows"], restored["erased_again"]) == (made["rows"], 0)
-    started = headwater("serve", "--port", "0", "--data-dir", str(new))
-    assert started.returncode == 2
-    assert "secret.key is missing; bring it back" in started.stderr
+    report = run("restore", file, "--data-dir", new)
+    assert report["secret_key"] == "missing"
+    assert (report["rows"], report["erased_again"]) == (backup["rows"], 0)
+    result = headwater("serve", "--port", "0", "--data-dir", str(new))
+    assert result.returncode == 2
+    assert "secret.key is missing; bring it back" in result.stderr
     assert {path.name for path in new.iterdir()} >= {
         "postgresql", "postgresql.password", "serve.lock",
     }  # fmt: skip
@@ -60,9 +60,9 @@ def test_it_works(
         "events", "contacts", "contact_identifiers", "touchpoints", "tag_sets", "exports",
         "destinations", "deliveries", "inbox", "api_keys", "installation",
     }  # fmt: skip
-    for name, number in lost.items():
-        (following,) = connection.execute("SELECT nextval(%s)", (name,)).fetchone() or (0,)
-        assert following > number + 1000, "an id that was handed out is not used again"
+    for name, number in unused_ids.items():
+        (next_id,) = connection.execute("SELECT nextval(%s)", (name,)).fetchone() or (0,)
+        assert next_id > number + 1000, "an id that was handed out is not used again"
 
 
 def test_a_service_works_where_an_earlier_restore_was_killed(
@@ -73,9 +73,9 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
     new = tmp_path / "new"
     (new / "postgresql.restoring").mkdir(parents=True)
     (new / "postgresql.password").write_text("of a restore that was killed")
-    started = run_command("serve", "--port", "0", "--data-dir", str(new))
-    assert started.returncode == 2
-    assert "`headwater restore` has not finished" in started.stderr
+    result = run_command("serve", "--port", "0", "--data-dir", str(new))
+    assert result.returncode == 2
+    assert "`headwater restore` has not finished" in result.stderr
     assert run("restore", file, "--data-dir", new)["secret_key"] == "restored"
     assert not (new / "postgresql.restoring").exists()
     assert key_file(new).read_text() == key_file(installation.data_dir).read_text()
@@ -109,7 +109,7 @@ def test_a_newer_schema_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     run("backup", folder / "b.zip", "--data-dir", installation.data_dir)
-    earlier = migrator.migrations()[:-1]
-    monkeypatch.setattr("headwater.operations.backups.restoration.migrations", lambda: earlier)
+    earlier_migrations = migrator.migrations()[:-1]
+    monkeypatch.setattr("headwater.operations.backups.restoration.migrations", lambda: earlier_migrations)
     assert "which this version lacks" in refused("restore", folder / "b.zip", "--data-dir", tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -23,11 +23,11 @@ NEVER_SPREAD = {"audit_entries"}
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
 def test_it_works(connection: psycopg.Connection) -> None:
     places = list_places(connection)
-    assert all(place.is_placed for place in places)
-    assert {place.table for place in places if place.place == "reference"} >= {"spaces", "sites"}
+    assert all(placement.is_placed for placement in places)
+    assert {placement.table for placement in places if placement.place == "reference"} >= {"spaces", "sites"}
     assert distribute(connection) == []
-    unlogged = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relpersistence = 'u'"
-    assert {table for (table,) in connection.execute(unlogged)} <= set(FIRST_NODE)
+    unlogged_tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relpersistence = 'u'"
+    assert {table for (table,) in connection.execute(unlogged_tables)} <= set(FIRST_NODE)
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
@@ -37,9 +37,9 @@ def test_a_table_of_the_first_node_that_was_spread_is_taken_back(
 ) -> None:
     """Earlier versions distributed it."""
     connection.execute("SELECT create_distributed_table(%s, 'space_id')", (table,))
-    assert [place.table for place in list_places(connection) if not place.is_placed] == [table]
-    assert [place.table for place in distribute(connection)] == [table]
-    assert all(place.is_placed for place in list_places(connection))
+    assert [placement.table for placement in list_places(connection) if not placement.is_placed] == [table]
+    assert [placement.table for placement in distribute(connection)] == [table]
+    assert all(placement.is_placed for placement in list_places(connection))
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
@@ -51,7 +51,7 @@ def test_distributed_rows_are_counted_once(connection: psycopg.Connection, space
     )
     connection.execute(add, (space_id, 1))
     connection.execute("SELECT undistribute_table('visits')")
-    assert [place.table for place in distribute(connection)] == ["visits"]
+    assert [placement.table for placement in distribute(connection)] == ["visits"]
     connection.execute(add, (space_id, 2))
     counts = connection.execute("SELECT sum(visits) FROM visit_counts WHERE space_id = %s", (space_id,))
     assert counts.fetchall() == [(2,)]
@@ -79,9 +79,9 @@ def test_a_queue_and_a_node_are_written_together_or_not_at_all(
 @pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
 @pytest.mark.parametrize("work", [list_places, distribute])
 def test_a_single_postgresql_is_refused(connection: psycopg.Connection, work: object) -> None:
-    with pytest.raises(DistributionError) as refused:
+    with pytest.raises(DistributionError) as error:
         work(connection)  # type: ignore[operator]
-    assert refused.value.reason is DistributionRefusal.NO_CLUSTER
+    assert error.value.reason is DistributionRefusal.NO_CLUSTER
 
 
 @pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")

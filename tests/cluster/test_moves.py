@@ -70,9 +70,9 @@ def stand_in(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def refusal(connection: psycopg.Connection, space_id: int, *address: str | int) -> MoveError:
-    with pytest.raises(MoveError) as refused:
+    with pytest.raises(MoveError) as error:
         plan_steps(connection, space_id, address or None)  # type: ignore[arg-type]
-    return refused.value
+    return error.value
 
 
 @on_cluster
@@ -102,15 +102,15 @@ def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
             take_step(connection, space_id, step)
         assert plan_steps(connection, space_id, address) == []
         assert plan_steps(connection, space_id) == []
-        counted = connection.execute("SELECT count(*) FROM clicks WHERE space_id = %s", (space_id,))
-        assert counted.fetchall() == [(1,)]
+        cursor = connection.execute("SELECT count(*) FROM clicks WHERE space_id = %s", (space_id,))
+        assert cursor.fetchall() == [(1,)]
 
 
 @on_cluster
 def test_citus_itself_refuses(connection: psycopg.Connection, space_id: int) -> None:
-    with pytest.raises(MoveError, match="Citus refuses to move") as refused:
+    with pytest.raises(MoveError, match="Citus refuses to move") as error:
         take_step(connection, space_id, MoveStep("move", Node(0, "nowhere", 1, True)))
-    assert refused.value.reason is MoveRefusal.CITUS
+    assert error.value.reason is MoveRefusal.CITUS
 
 
 @on_cluster
@@ -126,19 +126,21 @@ def test_another_node_than_the_first_refuses(
 
 
 def test_steps_are_those_that_are_left(stand_in: psycopg.Connection) -> None:
-    shared, beside, first, isolated = (place_space(stand_in, at) for at in (-3, -4, -9, 0))
-    onto_b, back = MoveStep("split", B, 2), MoveStep("split", A, 0)
-    assert plan_steps(stand_in, shared) == [onto_b, back]
-    assert plan_steps(stand_in, shared, ("a", 5432)) == [onto_b, back]
-    assert plan_steps(stand_in, shared, ("b", 5433)) == [onto_b, back, MoveStep("move", B)]
-    assert plan_steps(stand_in, beside, ("b", 5433)) == [
+    shared_id, beside_id, first, isolated_id = (
+        place_space(stand_in, hash_number) for hash_number in (-3, -4, -9, 0)
+    )
+    onto_b, split_back = MoveStep("split", B, 2), MoveStep("split", A, 0)
+    assert plan_steps(stand_in, shared_id) == [onto_b, split_back]
+    assert plan_steps(stand_in, shared_id, ("a", 5432)) == [onto_b, split_back]
+    assert plan_steps(stand_in, shared_id, ("b", 5433)) == [onto_b, split_back, MoveStep("move", B)]
+    assert plan_steps(stand_in, beside_id, ("b", 5433)) == [
         onto_b, MoveStep("split", A, 1), MoveStep("move", B)
     ]  # fmt: skip
     assert plan_steps(stand_in, first) == [onto_b]
     assert plan_steps(stand_in, first, ("a", 5432)) == [onto_b, MoveStep("move", A)]
-    assert plan_steps(stand_in, isolated) == []
-    assert plan_steps(stand_in, isolated, ("b", 5433)) == []
-    assert plan_steps(stand_in, isolated, ("a", 5432)) == [MoveStep("move", A)]
+    assert plan_steps(stand_in, isolated_id) == []
+    assert plan_steps(stand_in, isolated_id, ("b", 5433)) == []
+    assert plan_steps(stand_in, isolated_id, ("a", 5432)) == [MoveStep("move", A)]
 
 
 def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection) -> None:
@@ -153,27 +155,27 @@ def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection)
 def test_refusals(stand_in: psycopg.Connection) -> None:
     space_id = place_space(stand_in, 0)
     for address in (("c", 5432), ("b", 5432), ("standby", 5432)):
-        refused = refusal(stand_in, space_id, *address)
-        assert refused.reason is MoveRefusal.UNKNOWN_NODE
-        assert "there are a:5432, b:5433" in str(refused)
+        error = refusal(stand_in, space_id, *address)
+        assert error.reason is MoveRefusal.UNKNOWN_NODE
+        assert "there are a:5432, b:5433" in str(error)
     assert refusal(stand_in, 2**60).reason is MoveRefusal.UNKNOWN_SPACE
     with stand_in.transaction(force_rollback=True):
         stand_in.execute("UPDATE stand_in.levels SET result = 'replica' WHERE nodeid = 3")
-        refused = refusal(stand_in, space_id, "a", 5432)
-        assert refused.reason is MoveRefusal.WAL_LEVEL
-        assert str(refused).startswith("wal_level of b:5433 is replica")
+        error = refusal(stand_in, space_id, "a", 5432)
+        assert error.reason is MoveRefusal.WAL_LEVEL
+        assert str(error).startswith("wal_level of b:5433 is replica")
     with stand_in.transaction(force_rollback=True):
         stand_in.execute("ALTER TABLE alert_steps REPLICA IDENTITY NOTHING")
-        refused = refusal(stand_in, space_id, "a", 5432)
-        assert refused.reason is MoveRefusal.NO_KEY
-        assert "rows of alert_steps have" in str(refused)
+        error = refusal(stand_in, space_id, "a", 5432)
+        assert error.reason is MoveRefusal.NO_KEY
+        assert "rows of alert_steps have" in str(error)
     with stand_in.transaction(force_rollback=True):
         stand_in.execute("UPDATE stand_in.pg_dist_local_group SET groupid = 2")
         assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_FIRST_NODE
     with stand_in.transaction(force_rollback=True):
         stand_in.execute("UPDATE stand_in.pg_dist_node SET isactive = false WHERE nodeid = 3")
-        alone = place_space(stand_in, -3)
-        assert refusal(stand_in, alone).reason is MoveRefusal.NO_OTHER_NODE
+        only_id = place_space(stand_in, -3)
+        assert refusal(stand_in, only_id).reason is MoveRefusal.NO_OTHER_NODE
     stand_in.execute("DELETE FROM stand_in.pg_dist_partition")
     assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_DISTRIBUTED
 
@@ -199,8 +201,8 @@ def test_the_command_prints_the_steps(
     database_url: str, space_id: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
-    printed = []
+    printed_steps = []
     for options in (["--dry-run"], [], []):
         assert main(["space", "isolate", "--space", str(space_id), "--json", *options]) == 0
-        printed.append([row["step"] for row in json.loads(capsys.readouterr().out)])
-    assert printed == [["split", "split"], ["split", "split"], []]
+        printed_steps.append([row["step"] for row in json.loads(capsys.readouterr().out)])
+    assert printed_steps == [["split", "split"], ["split", "split"], []]

@@ -17,9 +17,9 @@ from tests.support.spaces import insert_space
 def local(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
     """An assistant of a Space whose base URL is the application's local address."""
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("local"))
-    running = run_application(settings, database_url)
+    application = run_application(settings, database_url)
     with psycopg.connect(database_url, autocommit=True) as connection:
         space_id = insert_space(connection)
-        with connect(running, connection, space_id) as assistant:
+        with connect(application, connection, space_id) as assistant:
             yield assistant
-    running.stop()
+    application.stop()

@@ -99,5 +99,7 @@ ROOTS: dict[str, Any] = {"method": "roots/list", "params": {}}
 
 
 def required(requests: dict[str, Any], state: str | None = None) -> InputRequiredResult:
-    given = {"inputRequests": requests, "resultType": "input_required"}
-    return InputRequiredResult.model_validate({**given, **({} if state is None else {"requestState": state})})
+    fields = {"inputRequests": requests, "resultType": "input_required"}
+    return InputRequiredResult.model_validate(
+        {**fields, **({} if state is None else {"requestState": state})}
+    )

@@ -81,8 +81,8 @@ SIMPLE: dict[str, CallToolResult] = {
 
 
 async def _progress(context: Any, _: Any) -> Answer:
-    for part in (0, 50, 100):
-        await context.session.report_progress(part, 100)
+    for percent in (0, 50, 100):
+        await context.session.report_progress(percent, 100)
         await anyio.sleep(0.05)
     return done(text("done"))
 
@@ -111,29 +111,29 @@ def _rounds(*rounds: dict[str, Any], stateful: bool = False, last: str = "done")
     """Return a tool that requests several inputs in turn. Its state is the number of requests so far."""
 
     async def call(_: Any, params: Any) -> Answer:
-        given = params.input_responses or {}
-        at = int(params.request_state or 0) if stateful else 0
-        if given.keys() >= rounds[at].keys():
-            at += 1
-        if at == len(rounds):
-            return done(text(f"{last} {json.dumps(_plain(given))}"))
-        return required(rounds[at], str(at) if stateful else None)
+        responses = params.input_responses or {}
+        round_number = int(params.request_state or 0) if stateful else 0
+        if responses.keys() >= rounds[round_number].keys():
+            round_number += 1
+        if round_number == len(rounds):
+            return done(text(f"{last} {json.dumps(_plain(responses))}"))
+        return required(rounds[round_number], str(round_number) if stateful else None)
 
     return call
 
 
 def _plain(given: dict[str, Any]) -> Any:
-    return {name: each.model_dump(mode="json") for name, each in given.items()}
+    return {name: response.model_dump(mode="json") for name, response in given.items()}
 
 
 async def _capabilities(context: Any, params: Any) -> Answer:
     capabilities = context.session.client_capabilities
-    asked = {
+    inputs = {
         "sampling": ("capital", sample("What is the capital of France?", 100)),
         "elicitation": ("name", elicit("What is your name?", name="string")),
         "roots": ("roots", ROOTS),
     }
-    can = [pair for name, pair in asked.items() if getattr(capabilities, name, None) is not None]
+    can = [pair for name, pair in inputs.items() if getattr(capabilities, name, None) is not None]
     if params.input_responses or not can:
         return done(text("done"))
     return required(dict(can))
@@ -200,8 +200,8 @@ async def _read_resource(_: Any, params: Any) -> ReadResourceResult:
     if uri in ("test://static-text", "test://watched-resource"):
         words, mime_type = "This is the content of the static text resource.", "text/plain"
     elif uri == f"test://template/{number}/data":
-        told = {"id": number, "templateTest": True, "data": f"Data for ID: {number}"}
-        words, mime_type = json.dumps(told), "application/json"
+        data = {"id": number, "templateTest": True, "data": f"Data for ID: {number}"}
+        words, mime_type = json.dumps(data), "application/json"
     else:
         raise MCPError(code=INVALID_PARAMS, message="Resource not found", data={"uri": uri})
     contents = TextResourceContents(uri=uri, mime_type=mime_type, text=words)
@@ -226,7 +226,7 @@ async def _list_prompts(_: Any, __: Any) -> ListPromptsResult:
         prompts=[
             Prompt(
                 name=name, description=name,
-                arguments=[PromptArgument(name=each, required=True) for each in arguments],
+                arguments=[PromptArgument(name=argument, required=True) for argument in arguments],
             )
             for name, arguments in PROMPTS.items()
         ]
@@ -234,15 +234,15 @@ async def _list_prompts(_: Any, __: Any) -> ListPromptsResult:
 
 
 async def _get_prompt(_: Any, params: Any) -> GetPromptResult | InputRequiredResult:
-    given = params.arguments or {}
-    asked = {"user_context": elicit("What context should the prompt use?", context="string")}
+    arguments = params.arguments or {}
+    inputs = {"user_context": elicit("What context should the prompt use?", context="string")}
     if params.name == "test_input_required_result_prompt" and not params.input_responses:
-        return required(asked)
-    uri = given.get("resourceUri", "test://x")
+        return required(inputs)
+    uri = arguments.get("resourceUri", "test://x")
     contents: dict[str, list[ContentBlock]] = {
         "test_simple_prompt": [text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments": [
-            text(f"Prompt with arguments: arg1='{given.get('arg1')}', arg2='{given.get('arg2')}'")
+            text(f"Prompt with arguments: arg1='{arguments.get('arg1')}', arg2='{arguments.get('arg2')}'")
         ],
         "test_prompt_with_embedded_resource": [
             embedded(uri, "Embedded resource content for testing."),
@@ -254,7 +254,7 @@ async def _get_prompt(_: Any, params: Any) -> GetPromptResult | InputRequiredRes
     if params.name not in contents:
         raise MCPError(code=INVALID_PARAMS, message="There is no such prompt.")
     return GetPromptResult(
-        messages=[PromptMessage(role="user", content=each) for each in contents[params.name]]
+        messages=[PromptMessage(role="user", content=content) for content in contents[params.name]]
     )
 
 

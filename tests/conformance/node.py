@@ -22,8 +22,8 @@ def node(request: pytest.FixtureRequest) -> Node:
     digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
     assert request.config.cache is not None
     folder = request.config.cache.mkdir(f"node-{digest}")
-    with (folder / "lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)  # the processes of a run share the folder
+    with (folder / "lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)  # the processes of a run share the folder
         try:
             return install_packages(folder)
         except NodeError as error:

@@ -70,8 +70,8 @@ def _handler(proxy: Proxy) -> Callable[..., BaseHTTPRequestHandler]:
             self.end_headers()
             self.close_connection = True
             with suppress(OSError):  # the client may have disconnected
-                while piece := answer.read1():
-                    self.wfile.write(piece)
+                while chunk := answer.read1():
+                    self.wfile.write(chunk)
                     self.wfile.flush()
 
         do_GET = do_POST = do_DELETE = do_OPTIONS = pass_on  # noqa: N815 - the library's names

@@ -38,13 +38,13 @@ def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
     """
     with proxied() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
         settings = Settings(rate_limit_factor=1000, base_url=proxy.url, data_dir=data_dir)
-        running = run_application(settings, database_url)
+        application = run_application(settings, database_url)
         space_id = insert_space(connection)
-        with connect(running, connection, space_id) as assistant:
-            proxy.target = running.base_url.removeprefix("http://")
+        with connect(application, connection, space_id) as assistant:
+            proxy.target = application.base_url.removeprefix("http://")
             proxy.token = assistant.token
             yield proxy, f"{proxy.url}/mcp/{space_id}/public-api"
-        running.stop()
+        application.stop()
 
 
 def judge(node: Node, url: str, revision: str, folder: Path) -> dict[str, Outcome]:
@@ -53,11 +53,11 @@ def judge(node: Node, url: str, revision: str, folder: Path) -> dict[str, Outcom
         node.package(SUITE), "server", "--url", url, "--requirements", revision,
         "--output-dir", str(folder),
     )  # fmt: skip
-    found: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     for path in sorted(folder.glob("server-*/checks.json")):
         checks = json.loads(path.read_text())
         name = _STAMP.sub("", path.parent.name.removeprefix("server-"))
-        failed = tuple(check["id"] for check in checks if check["status"] == "FAILURE")
-        passed = sum(check["status"] == "SUCCESS" for check in checks)
-        found[name] = Outcome(failed, passed)
-    return found
+        failed_ids = tuple(check["id"] for check in checks if check["status"] == "FAILURE")
+        passed_count = sum(check["status"] == "SUCCESS" for check in checks)
+        outcomes[name] = Outcome(failed_ids, passed_count)
+    return outcomes

@@ -81,15 +81,15 @@ class Running:
         """Read until a pattern is printed or, without a pattern, to the end."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self._open.get_map():
-            found = pattern.search(self.text) if pattern else None
-            if found and self.text[found.end() :]:
-                return found[0]
+            match = pattern.search(self.text) if pattern else None
+            if match and self.text[match.end() :]:
+                return match[0]
             assert time.monotonic() < deadline, self.text
             for key, _ in self._open.select(1.0):
-                piece = os.read(key.fd, 65536).decode(errors="replace")
-                if not piece:
+                chunk = os.read(key.fd, 65536).decode(errors="replace")
+                if not chunk:
                     self._open.unregister(key.fileobj)
-                self.text += piece
+                self.text += chunk
         assert pattern is None, self.text
         return self.text
 
@@ -137,15 +137,15 @@ class Store:
 
 
 async def call_from_python(url: str, person: Person, document: str | None, mode: str) -> tuple[Any, Store]:
-    sent: list[str] = []
+    locations: list[str] = []
     store = Store()
 
     async def send_away(location: str) -> None:
-        sent.append(location)
+        locations.append(location)
 
     async def come_back() -> AuthorizationCodeResult:
-        told = make_query(await asyncio.to_thread(agree, person, sent[-1]))
-        return AuthorizationCodeResult(**told)
+        parameters = make_query(await asyncio.to_thread(agree, person, locations[-1]))
+        return AuthorizationCodeResult(**parameters)
 
     metadata = OAuthClientMetadata.model_validate(
         {"client_name": "Python client", "redirect_uris": [LOOPBACK]}
@@ -178,13 +178,13 @@ def test_the_typescript_client(
     installation: Installation, person: Person, space_id: int, node: Node,
     tmp_path: Path, *, hosted: bool,
 ) -> None:  # fmt: skip
-    more = [installation.host().id] if hosted else []
+    client_ids = [installation.host().id] if hosted else []
     url = resource(installation, space_id)
-    with running(node, SCRIPT, url, LOOPBACK, *more, home=tmp_path) as client:
+    with running(node, SCRIPT, url, LOOPBACK, *client_ids, home=tmp_path) as client:
         client.tell(agree(person, client.read_until(_ASKS)))
-        told = json.loads(client.read_until(None).splitlines()[-1])
-    assert told["space"]["id"] == space_id
-    assert told["id"] == more[0] if hosted else told["id"].startswith("trk_client_")
+        output = json.loads(client.read_until(None).splitlines()[-1])
+    assert output["space"]["id"] == space_id
+    assert output["id"] == client_ids[0] if hosted else output["id"].startswith("trk_client_")
 
 
 def test_mcp_remote(
@@ -202,8 +202,8 @@ def test_the_inspector(
     installation: Installation, person: Person, space_id: int, node: Node, tmp_path: Path
 ) -> None:
     document = installation.host({"redirect_uris": ["http://127.0.0.1/oauth/callback"]}).id
-    for more in ([], ["--client-metadata-url", document]):
-        with inspector(installation, space_id, node, tmp_path, *more) as client:
+    for options in ([], ["--client-metadata-url", document]):
+        with inspector(installation, space_id, node, tmp_path, *options) as client:
             location = agree(person, client.read_until(_ASKS))
             assert visit(location).status_code == 200
             text = client.read_until(None)

@@ -18,12 +18,12 @@ INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
 def test_it_works(node: Node, local: Assistant) -> None:
     """The TypeScript SDK, its old and its new generation, in both eras."""
-    done = node.run(CALLING, local.url, local.token)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert list(told) == ["old", "legacy", "auto", "pinned"]
-    for each in told.values():
-        assert each == {
+    result = node.run(CALLING, local.url, local.token)
+    assert result.returncode == 0, result.stderr
+    answers = json.loads(result.stdout)
+    assert list(answers) == ["old", "legacy", "auto", "pinned"]
+    for answer in answers.values():
+        assert answer == {
             "tools": len(NAMES), "space": local.space_id, "wrong": True, "prompts": 3,
             "columns": ["source", "credited_revenue", "credited_conversions"],
             "resource": local.space_id, "role": "user",
@@ -36,38 +36,38 @@ def test_it_works(node: Node, local: Assistant) -> None:
 )
 def test_what_fails_says_why(node: Node, local: Assistant, space: int, token: str, words: str) -> None:
     url = f"{local.base_url}/mcp/{local.space_id + space}/public-api"
-    told = json.loads(node.run(CALLING, url, token.format(token=local.token)).stdout)
-    assert len(told) == 4
-    for each in told.values():
-        assert re.search(words, each["failed"])
+    answers = json.loads(node.run(CALLING, url, token.format(token=local.token)).stdout)
+    assert len(answers) == 4
+    for answer in answers.values():
+        assert re.search(words, answer["failed"])
 
 
 def inspect(node: Node, local: Assistant, *arguments: str) -> tuple[int, str, str]:
-    done = node.run(
+    result = node.run(
         node.package(INSPECTOR), "--cli", local.url, "--transport", "http",
         "--header", f"Authorization: Bearer {local.token}", *arguments,
     )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    return result.returncode, result.stdout, result.stderr
 
 
 def test_the_inspector(node: Node, local: Assistant) -> None:
-    code, listed, errors = inspect(node, local, "--method", "tools/list", "--strict")
+    code, tools_output, errors = inspect(node, local, "--method", "tools/list", "--strict")
     assert code == 0, errors  # without warnings about the schemas' portability
-    assert {tool["name"] for tool in json.loads(listed)["tools"]} == set(NAMES)
+    assert {tool["name"] for tool in json.loads(tools_output)["tools"]} == set(NAMES)
     call = ("tools/call", "--tool-name", "resolve_date_range", "--tool-arg", "words=last month")
-    code, told, errors = inspect(node, local, "--method", *call)
+    code, call_output, errors = inspect(node, local, "--method", *call)
     assert code == 0, errors
-    assert "start_date" in json.loads(told)["structuredContent"]
-    code, read, errors = inspect(node, local, "--method", "resources/read", "--uri", "trk://space")
+    assert "start_date" in json.loads(call_output)["structuredContent"]
+    code, resource_output, errors = inspect(node, local, "--method", "resources/read", "--uri", "trk://space")
     assert code == 0, errors
-    assert json.loads(json.loads(read)["contents"][0]["text"])["id"] == local.space_id
+    assert json.loads(json.loads(resource_output)["contents"][0]["text"])["id"] == local.space_id
 
 
 def test_mcp_remote_in_a_wrong_space(node: Node, local: Assistant) -> None:
     url = f"{local.base_url}/mcp/{local.space_id + 1}/public-api"
-    done = node.run(
+    result = node.run(
         node.package("mcp-remote/dist/client.js"), url, "--transport", "http-only",
         "--header", f"Authorization: Bearer {local.token}",
     )  # fmt: skip
-    assert done.returncode != 0
-    assert "This token is for another Space." in done.stdout + done.stderr
+    assert result.returncode != 0
+    assert "This token is for another Space." in result.stdout + result.stderr

@@ -13,6 +13,6 @@ def test_it_works(node: Node, tmp_path: Path) -> None:
         'import { Client } from "@modelcontextprotocol/client";\n'
         "console.log(typeof Client, process.versions.node.split('.')[0] >= 22);\n"
     )
-    done = node.run(script)
-    assert done.stdout == "function true\n", done.stderr
+    result = node.run(script)
+    assert result.stdout == "function true\n", result.stderr
     assert node.package("mcp-remote/dist/proxy.js").exists()

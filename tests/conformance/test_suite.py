@@ -43,15 +43,15 @@ def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
 def test_it_conforms(node: Node, database_url: str, tmp_path: Path, target: str, revision: str) -> None:
     with serving(target, database_url, tmp_path / "data") as url:
         outcomes = judge(node, url, revision, tmp_path / "out")
-    failed = {name: outcome.failed for name, outcome in outcomes.items() if outcome.failed}
+    failures = {name: outcome.failed for name, outcome in outcomes.items() if outcome.failed}
     expected = {name for names in EXPECTED[target][revision].values() for name in names}
-    assert {name: why for name, why in failed.items() if name not in expected} == {}
-    assert expected - failed.keys() == set(), "they pass: take them off the list"
+    assert {name: check_ids for name, check_ids in failures.items() if name not in expected} == {}
+    assert expected - failures.keys() == set(), "they pass: take them off the list"
     assert len(outcomes) == SCENARIOS[revision]
 
 
 def test_every_reason_is_told() -> None:
     reasons: list[Any] = [
-        reason for revisions in EXPECTED.values() for by in revisions.values() for reason in by
+        reason for revisions in EXPECTED.values() for reasons in revisions.values() for reason in reasons
     ]
     assert all(len(reason) > 20 and reason.endswith(".") for reason in reasons)

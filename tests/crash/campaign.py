@@ -30,13 +30,13 @@ class Tally:
     verdicts: list[Verdict] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lost, doubled = (
+        lost_count, doubled_count = (
             sum(len(getattr(verdict, name)) for verdict in self.verdicts) for name in ("lost", "doubled")
         )
         return (
             f"{len(self.verdicts)} rounds, {len(self.faults)} faults: "
             f"{self.acknowledged} acknowledged, {self.rejected} rejected, {self.unknown} unknown "
-            f"of which {self.stored_unknown} were stored; {lost} lost, {doubled} doubled"
+            f"of which {self.stored_unknown} were stored; {lost_count} lost, {doubled_count} doubled"
         )
 
 
@@ -83,9 +83,9 @@ class Campaign:
 
     def _judge(self, ledger: Ledger, prefix: str) -> Verdict:
         unknown = ledger.keys(Outcome.UNKNOWN)
-        held = holdings(self.service, prefix)
+        events_held = holdings(self.service, prefix)
         self.tally.unknown += len(unknown)
-        self.tally.stored_unknown += sum(key in held for key in unknown)
+        self.tally.stored_unknown += sum(key in events_held for key in unknown)
         before = judge(self.service, ledger, prefix)
         ledger.absorb(resend(ledger))
         self.service.drain()

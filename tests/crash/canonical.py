@@ -50,20 +50,20 @@ WHERE m.space_id = %(space_id)s
 
 def canonical(service: Service, account: Account) -> dict[str, list[str]]:
     """Return contacts with their merges, companies, paths, and the credits under several models."""
-    where = {"space_id": account.space_id}
+    parameters = {"space_id": account.space_id}
     with psycopg.connect(service.database_url, row_factory=dict_row) as connection:
-        contacts = connection.execute(CONTACTS, where).fetchall()
-        merges = connection.execute(MERGES, where).fetchall()
-        rows = connection.execute(EVENTS, where).fetchall()
+        contacts = connection.execute(CONTACTS, parameters).fetchall()
+        merges = connection.execute(MERGES, parameters).fetchall()
+        rows = connection.execute(EVENTS, parameters).fetchall()
     keys = {row["id"]: row["idempotency_key"] for row in rows}
-    credited = [
+    credit_rows = [
         {"model": model, "event": keys[row["id"]], "touch": keys[int(row["touchpoint_id"])],
          "source": row["source"], "amount": row["amount"]}
         for model in MODELS
         for row in listed(account, model)
     ]  # fmt: skip
-    parts = {"contacts": contacts, "merges": merges, "credits": credited}
-    return {name: _lines(part) for name, part in parts.items()}
+    parts = {"contacts": contacts, "merges": merges, "credits": credit_rows}
+    return {name: _lines(rows) for name, rows in parts.items()}
 
 
 def listed(account: Account, model: str | None = None) -> list[dict[str, Any]]:

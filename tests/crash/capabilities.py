@@ -76,11 +76,11 @@ class Client(threading.Thread, ABC):
         """Send a request until the answer is definite: a success, or one of the statuses in `taken`. Return
         the answer.
         """
-        sent = {"Authorization": f"Bearer {self.account.key}", **(headers or {})}
+        all_headers = {"Authorization": f"Bearer {self.account.key}", **(headers or {})}
         content = None if body is None else json.dumps(body)
         deadline = time.monotonic() + 4 * PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            status, answer = self._once(method, path, content, sent)
+            status, answer = self._once(method, path, content, all_headers)
             if 200 <= status < 300 or status in taken:
                 return answer
             if status not in (0, 503):
@@ -110,12 +110,12 @@ class Client(threading.Thread, ABC):
     def make_contact(self, email: str, key: str) -> int:
         """Create a contact with an event, sent as often as necessary. Return the contact's id."""
         self.track(email, key)
-        made: Any = {}
-        while "id" not in made and not self.surprises:
-            found = self.ask("GET", f"{API}/contacts/by-email/{email}", taken=(404,)) or {}
-            made = found.get("contact", found)
+        contact: Any = {}
+        while "id" not in contact and not self.surprises:
+            answer = self.ask("GET", f"{API}/contacts/by-email/{email}", taken=(404,)) or {}
+            contact = answer.get("contact", answer)
             time.sleep(RETRY_SECONDS / 2)
-        return int(made.get("id", 0))
+        return int(contact.get("id", 0))
 
     def once_each(self, connection: psycopg.Connection[Any], keys: list[str]) -> list[str]:
         """Return what is wrong with events that were acknowledged under idempotency keys."""
@@ -228,15 +228,15 @@ class Erasures(Client):
 
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
         """Return the tables that still contain an erased person's data."""
-        wrong: list[str] = []
+        faults: list[str] = []
         for (table,) in connection.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " AND a.attname = 'space_id' WHERE c.relnamespace = 'public'::regnamespace"
             " AND c.relkind = 'r' ORDER BY 1"
         ).fetchall():
-            found = connection.execute(
+            matches = connection.execute(
                 SQL("SELECT t::text FROM {} t WHERE t::text LIKE %s").format(Identifier(table)),
                 (f"%canary-{self.seed}-erasures-%",),
             ).fetchall()
-            wrong += [f"{table}: {row}" for (row,) in found]
-        return wrong
+            faults += [f"{table}: {row}" for (row,) in matches]
+        return faults

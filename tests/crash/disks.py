@@ -21,8 +21,8 @@ def why_impossible() -> str | None:
         return "needs root"
     if not Path("/dev/loop-control").exists():
         return "needs loop devices"
-    missing = [name for name in ("mkfs.ext4", "losetup", "mount") if shutil.which(name) is None]
-    return f"needs {missing[0]}" if missing else None
+    missing_programs = [name for name in ("mkfs.ext4", "losetup", "mount") if shutil.which(name) is None]
+    return f"needs {missing_programs[0]}" if missing_programs else None
 
 
 class Disk:
@@ -68,8 +68,8 @@ class Disk:
         _run("mount", "-t", "ext4", str(self._device), str(self.folder))
 
     def _unmounted(self) -> bool:
-        done = subprocess.run(["umount", str(self.folder)], capture_output=True, check=False)
-        return done.returncode == 0
+        result = subprocess.run(["umount", str(self.folder)], capture_output=True, check=False)
+        return result.returncode == 0
 
     def _written(self) -> tuple[str, str]:
         """Return how many writes the disk has completed, and how many are in progress."""
@@ -79,6 +79,6 @@ class Disk:
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout

@@ -71,7 +71,7 @@ def kill_postgresql(service: Service, _: random.Random) -> list[Process]:
 
 def kill_backend(service: Service, draw: random.Random) -> list[Process]:
     """Send SIGKILL to one connection's process. PostgreSQL then drops all connections."""
-    victim = draw.choice([one for one in service.postgresql() if "headwater [" in one.command])
+    victim = draw.choice([process for process in service.postgresql() if "headwater [" in process.command])
     victim.send(signal.SIGKILL)
     return [victim]
 
@@ -89,8 +89,8 @@ FAULTS: dict[str, Fault] = {
 
 def inject(service: Service, name: str, draw: random.Random) -> None:
     """Inject a fault, and wait until the service has recovered without help."""
-    ended = FAULTS[name](service, draw)
-    wait_until(lambda: not any(process.alive for process in ended))
+    victims = FAULTS[name](service, draw)
+    wait_until(lambda: not any(process.alive for process in victims))
     service.await_whole()
 
 

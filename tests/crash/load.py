@@ -69,7 +69,7 @@ class Ledger:
         self.surprises += other.surprises
 
     def keys(self, outcome: Outcome) -> list[str]:
-        return [key for key, told in self.outcomes.items() if told is outcome]
+        return [key for key, event_outcome in self.outcomes.items() if event_outcome is outcome]
 
 
 class Sender(threading.Thread):
@@ -165,7 +165,7 @@ class Load:
 
     def surprises(self) -> list[str]:
         """Return the answers so far that no fault excuses."""
-        return [each for sender in self.senders for each in sender.ledger.surprises]
+        return [surprise for sender in self.senders for surprise in sender.ledger.surprises]
 
     def finish(self) -> Ledger:
         """Wait until the connections have sent everything they were given."""
@@ -195,4 +195,4 @@ def resend(ledger: Ledger) -> Ledger:
 
 
 def _cut(items: list[Item]) -> list[Shipment]:
-    return [Shipment((*items[at : at + RESEND_ITEMS],)) for at in range(0, len(items), RESEND_ITEMS)]
+    return [Shipment((*items[start : start + RESEND_ITEMS],)) for start in range(0, len(items), RESEND_ITEMS)]

@@ -35,9 +35,9 @@ class Exports(Client):
     def act(self, number: int) -> None:
         if number % 10 == 0 and self._has_ended():
             span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
-            found = self.ask("POST", f"{API}/contacts/exports", span)
-            if found is not None:
-                self.acknowledged.append(str(found["export_id"]))
+            answer = self.ask("POST", f"{API}/contacts/exports", span)
+            if answer is not None:
+                self.acknowledged.append(str(answer["export_id"]))
 
     def _has_ended(self) -> bool:
         """Return whether the last export has ended."""
@@ -47,29 +47,29 @@ class Exports(Client):
         return last is None or last["status"] in ENDED
 
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
-        wrong: list[str] = []
+        faults: list[str] = []
         for export_id in self.acknowledged:
-            path, shown = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
+            path, export = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
             deadline = time.monotonic() + 2 * PATIENCE_SECONDS
-            while shown.get("status") not in ENDED:
+            while export.get("status") not in ENDED:
                 if time.monotonic() > deadline:
                     break
-                shown = self.ask("GET", path) or {}
+                export = self.ask("GET", path) or {}
                 time.sleep(RETRY_SECONDS)
-            if shown.get("message") in FAIR_REASONS:
+            if export.get("message") in FAIR_REASONS:
                 continue
-            if shown.get("status") != "completed":
-                wrong.append(f"export {export_id}: {shown}")
+            if export.get("status") != "completed":
+                faults.append(f"export {export_id}: {export}")
                 continue
-            link = urlsplit(shown["download_url"])
+            link = urlsplit(export["download_url"])
             lines = gzip.decompress(self.ask("GET", f"{link.path}?{link.query}")).splitlines()
             rows = connection.execute(
                 "SELECT rows_done FROM exports WHERE space_id = %s AND id = %s",
                 (self.account.space_id, export_id),
             ).fetchone()
             if rows is None or len([json.loads(line) for line in lines]) != rows[0]:
-                wrong.append(f"export {export_id}: {len(lines)} lines, {rows} rows")
-        return wrong
+                faults.append(f"export {export_id}: {len(lines)} lines, {rows} rows")
+        return faults
 
 
 class Imports(Client):
@@ -90,13 +90,13 @@ class Imports(Client):
         reason = "it never ended"
         while time.monotonic() < deadline:
             try:
-                done = self.service.command("import", "events", "--space", space, str(file))
+                result = self.service.command("import", "events", "--space", space, str(file))
             except subprocess.TimeoutExpired:
                 continue
-            if done.returncode == 0:
+            if result.returncode == 0:
                 self.acknowledged += keys
                 return
-            reason = done.stderr
+            reason = result.stderr
             self.repeated += 1
             time.sleep(RETRY_SECONDS)
         self.surprises.append(f"{file.name}: {reason}")
@@ -124,21 +124,21 @@ class Forwarding(Client):
             "SELECT count(*) FROM deliveries WHERE space_id = %s"
             " AND status IN ('queued', 'retrying')", space
         ).fetchone() == (0,), 4 * PATIENCE_SECONDS)  # fmt: skip
-        lacking = connection.execute(
+        miscounts = connection.execute(
             "SELECT e.idempotency_key, count(d.id) FROM events e LEFT JOIN deliveries d"
             " ON d.space_id = e.space_id AND d.event_id = e.id WHERE e.space_id = %s"
             " GROUP BY e.id, e.idempotency_key HAVING count(d.id) <> 1", space,
         ).fetchall()  # fmt: skip
-        arrived = Counter(event["event_id"] for body in self._meta.bodies for event in body["data"])
-        delivered = [
+        arrivals = Counter(event["event_id"] for body in self._meta.bodies for event in body["data"])
+        delivered_keys = [
             key for (key,) in connection.execute(
                 "SELECT e.idempotency_key FROM events e JOIN deliveries d"
                 " ON d.space_id = e.space_id AND d.event_id = e.id"
                 " WHERE e.space_id = %s AND d.status = 'delivered'", space,
             )
         ]  # fmt: skip
-        self.acknowledged = delivered
-        self.repeated = sum(count - 1 for count in arrived.values())
-        return [f"{key}: {count} deliveries" for key, count in lacking] + [
-            f"{key}: never arrived" for key in delivered if not arrived[key]
+        self.acknowledged = delivered_keys
+        self.repeated = sum(count - 1 for count in arrivals.values())
+        return [f"{key}: {count} deliveries" for key, count in miscounts] + [
+            f"{key}: never arrived" for key in delivered_keys if not arrivals[key]
         ]

@@ -41,13 +41,13 @@ def acknowledge_early() -> None:
 
         async def store() -> None:
             await asyncio.sleep(EARLY_SECONDS)
-            async with in_turn:  # because the connection runs one statement at a time
+            async with turn_lock:  # because the connection runs one statement at a time
                 await insert(connection, copies)
 
-        late.add(asyncio.ensure_future(store()))
+        late_stores.add(asyncio.ensure_future(store()))
 
-    late: set[asyncio.Future[None]] = set()
-    in_turn = asyncio.Lock()
+    late_stores: set[asyncio.Future[None]] = set()
+    turn_lock = asyncio.Lock()
     inbox._insert = answer_first
 
 
@@ -58,10 +58,10 @@ def store_twice() -> None:
         return None
 
     def migrate(url: str) -> list[str]:
-        applied = migrate_fully(url)
+        migrations = migrate_fully(url)
         with psycopg.connect(url) as connection:
             connection.execute("DROP INDEX IF EXISTS events_idempotency")
-        return applied
+        return migrations
 
     migrate_fully = preparation.migrate
     preparation.migrate = migrate
@@ -77,8 +77,8 @@ def forget_when_claiming() -> None:
         if batch is not None and batch.arrivals:
             ids = [arrival.id for arrival in batch.arrivals]
             info = connection.info
-            with psycopg.connect(info.dsn, password=info.password) as another:
-                another.execute("DELETE FROM inbox WHERE id = ANY(%s)", [ids])
+            with psycopg.connect(info.dsn, password=info.password) as second_connection:
+                second_connection.execute("DELETE FROM inbox WHERE id = ANY(%s)", [ids])
         return batch
 
     batch_runner.claim = claim_for_good
@@ -107,12 +107,12 @@ def leak() -> None:
     insert = inbox._insert
 
     async def keep(connection: AsyncConnection, group: list[Request]) -> None:
-        if len(kept) < MOST_KEPT:
-            kept.append((os.dup(sys.stderr.fileno()), bytearray(KEPT_BYTES)))
-        await asyncio.sleep(LATER_SECONDS * len(kept))
+        if len(leaks) < MOST_KEPT:
+            leaks.append((os.dup(sys.stderr.fileno()), bytearray(KEPT_BYTES)))
+        await asyncio.sleep(LATER_SECONDS * len(leaks))
         await insert(connection, group)
 
-    kept: list[tuple[int, bytearray]] = []
+    leaks: list[tuple[int, bytearray]] = []
     inbox._insert = keep
 
 
@@ -129,14 +129,14 @@ def main(name: str, *arguments: str) -> int:
     """Plant a fault, or several joined by `+`, in this process and its child processes, and run the
     command.
     """
-    for each in name.split("+"):
-        FAULTS[each]()
+    for fault in name.split("+"):
+        FAULTS[fault]()
 
     class MutantProcess(ChildProcess):
         def __init__(self, *arguments: str, **options: Any) -> None:
             super().__init__(*arguments, **options)
-            place = self._command.index("headwater")
-            self._command[place : place + 1] = ["tests.crash.mutant", name]
+            index = self._command.index("headwater")
+            self._command[index : index + 1] = ["tests.crash.mutant", name]
 
     supervisor.ChildProcess = child_process.ChildProcess = MutantProcess
     return cli.main(arguments)

@@ -47,8 +47,8 @@ def descendants(pid: int) -> list[Process]:
     pids = [pid]
     for parent in pids:
         pids += children[parent]
-    found = map(_read, pids[1:])
-    return [process for process in found if process is not None]
+    processes = map(_read, pids[1:])
+    return [process for process in processes if process is not None]
 
 
 def send_all(processes: Iterable[Process], number: signal.Signals) -> None:

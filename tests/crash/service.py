@@ -162,10 +162,10 @@ class Service:
 
     def answer_of(self, *arguments: str, typed: str = "") -> Any:
         """Run a command in this process, with `typed` as its standard input, and return its JSON output."""
-        where = ("--data-dir", str(self.data_dir), "--json")
-        done = run_command(*arguments, *where, typed=typed, **self._variables)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        data_options = ("--data-dir", str(self.data_dir), "--json")
+        result = run_command(*arguments, *data_options, typed=typed, **self._variables)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
 
     def open_account(self, name: str) -> Account:
         """Create a Space with a key, faster than with two commands."""
@@ -185,9 +185,9 @@ class Service:
     def drain(self) -> None:
         """Wait until everything accepted is processed. Fail when the queue stops getting shorter."""
         before = math.inf
-        while (waiting := self._wait_for_queue()) > 0:
-            assert waiting < before, f"{waiting} rows wait"
-            before = waiting
+        while (backlog := self._wait_for_queue()) > 0:
+            assert backlog < before, f"{backlog} rows wait"
+            before = backlog
 
     def _wait_for_queue(self) -> int:
         """Wait for the queue and for erasures, as `headwater queue wait` does. Return how many rows are left
@@ -237,19 +237,24 @@ class Service:
         return self._with_role(role, self.family())
 
     def _with_role(self, role: str, family: list[Process]) -> list[Process]:
-        return [one for one in family if one.parent == self.pid and role in one.command.split()]
+        return [
+            process for process in family if process.parent == self.pid and role in process.command.split()
+        ]
 
     def children(self, role: str) -> list[Process]:
         """Return the service's processes of a role that a worker has started, such as `forwarder`."""
-        return [one for one in self.family() if "headwater" in one.command
-                and role in one.command.split()]  # fmt: skip
+        return [process for process in self.family() if "headwater" in process.command
+                and role in process.command.split()]  # fmt: skip
 
     def postmaster(self) -> Process | None:
         """Return PostgreSQL's first process, once it runs PostgreSQL."""
         return self._postmaster(self.family())
 
     def _postmaster(self, family: list[Process]) -> Process | None:
-        return next((one for one in family if one.parent == self.pid and one.program == "postgres"), None)
+        return next(
+            (process for process in family if process.parent == self.pid and process.program == "postgres"),
+            None,
+        )
 
     def postgresql(self) -> list[Process]:
         """Return all of PostgreSQL's processes."""
@@ -258,17 +263,17 @@ class Service:
 
     def arm(self, failpoint: str) -> None:
         """Arm a failpoint, so that the next process that reaches it dies. Wait until one has."""
-        staged = self._failpoint.with_suffix(".new")
-        staged.write_text(failpoint)
-        staged.rename(self._failpoint)
+        new_file = self._failpoint.with_suffix(".new")
+        new_file.write_text(failpoint)
+        new_file.rename(self._failpoint)
         wait_until(lambda: not self._failpoint.exists())
 
     def _words(self, *words: str) -> list[str]:
         return [*words, "--data-dir", str(self.data_dir)]
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}
-        return kept | {
+        variables = {name: value for name, value in os.environ.items() if "HEADWATER" not in name}
+        return variables | {
             **self._variables,
             "HEADWATER_RATE_LIMIT_FACTOR": "1000000",
             "HEADWATER_FAILPOINT_FILE": str(self._failpoint),

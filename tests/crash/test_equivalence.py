@@ -27,19 +27,21 @@ def start(account: Account, work: Iterable[Iterable[Shipment]], pause: float = P
 
 
 def test_crashes_change_nothing(service: Service) -> None:
-    hit, calm = service.open_account("Hit"), service.open_account("Calm")
+    struck_account, calm_account = service.open_account("Hit"), service.open_account("Calm")
     seeds = [f"journey {number}" for number in range(CONNECTIONS)]
-    load, draw = start(hit, map(shipments, seeds)), random.Random(7)
+    load, draw = start(struck_account, map(shipments, seeds)), random.Random(7)
     for fault in FAULTS:
         wait_for_progress(load, draw)
         inject(service, fault, draw)
-    disturbed = load.stop()
-    same = [islice(shipments(seed), one.sent) for seed, one in zip(seeds, load.senders, strict=True)]
-    undisturbed = start(calm, same, pause=0.0).finish()
+    struck_ledger = load.stop()
+    same_shipments = [
+        islice(shipments(seed), sender.sent) for seed, sender in zip(seeds, load.senders, strict=True)
+    ]
+    calm_ledger = start(calm_account, same_shipments, pause=0.0).finish()
     service.drain()
-    assert disturbed.surprises == undisturbed.surprises == []
-    assert disturbed.outcomes == undisturbed.outcomes
-    expected = canonical(service, calm)
+    assert struck_ledger.surprises == calm_ledger.surprises == []
+    assert struck_ledger.outcomes == calm_ledger.outcomes
+    expected = canonical(service, calm_account)
     assert all(expected.values()), "there are no contacts, merges or credits to compare"
-    assert canonical(service, hit) == expected
-    assert len(listed(hit)) == len(disturbed.keys(Outcome.OK))
+    assert canonical(service, struck_account) == expected
+    assert len(listed(struck_account)) == len(struck_ledger.keys(Outcome.OK))

@@ -83,9 +83,9 @@ class FailingDisk:
 
     @contextmanager
     def failing(self, rule: str) -> Iterator[None]:
-        staged = self._rules.with_suffix(".new")
-        staged.write_text(f"{rule}\n")
-        staged.rename(self._rules)
+        new_file = self._rules.with_suffix(".new")
+        new_file.write_text(f"{rule}\n")
+        new_file.rename(self._rules)
         try:
             yield
         finally:
@@ -143,7 +143,7 @@ def test_it_works(
     service: Service, account: Account, disk: FailingDisk, fault: Fault, round_number: int
 ) -> None:
     seed = f"{fault.name} {round_number}"
-    load = Load(Sender(account, shipments(f"{seed}:{each}")) for each in range(CONNECTIONS))
+    load = Load(Sender(account, shipments(f"{seed}:{number}")) for number in range(CONNECTIONS))
     load.start()
     wait_for_progress(load, random.Random(seed))
     with disk.failing(fault.rule):

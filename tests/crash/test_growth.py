@@ -13,8 +13,8 @@ def half_an_hour(measure: Measure, start: float, a_minute: float) -> set[str]:
     """Return the verdict on a figure that grows evenly, with fluctuation."""
     samples = Samples()
     for number in range(MINUTES * SAMPLES_A_MINUTE):
-        swing = start * 0.1 * (-1) ** number
-        samples.add("it", measure, start + swing + a_minute * number / SAMPLES_A_MINUTE)
+        deviation = start * 0.1 * (-1) ** number
+        samples.add("it", measure, start + deviation + a_minute * number / SAMPLES_A_MINUTE)
     return samples.growing()
 
 

@@ -38,9 +38,9 @@ def orphans() -> Iterator[list[Process]]:
     adopt(yes=True)
     yield dead
     adopt(yes=False)
-    for one in dead:
+    for process in dead:
         with suppress(ChildProcessError):
-            os.waitpid(one.pid, 0)
+            os.waitpid(process.pid, 0)
 
 
 def adopt(*, yes: bool) -> None:
@@ -58,7 +58,7 @@ def test_it_works(service: Service, orphans: list[Process]) -> None:
     for number in range(ROUNDS):
         seed = f"never reaped {number}"
         account = replace(account, port=service.port)
-        load = Load(Sender(account, shipments(f"{seed}:{each}")) for each in range(2))
+        load = Load(Sender(account, shipments(f"{seed}:{number}")) for number in range(2))
         load.start()
         wait_for_progress(load, random.Random(seed))
         postmaster, family = service.postmaster(), service.family()

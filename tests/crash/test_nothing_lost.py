@@ -30,9 +30,9 @@ def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -
     campaign = Campaign(service, accounts)
     faults = schedule("nothing lost") if ROUNDS else iter(USUAL)
     for number in range(ROUNDS or 1):
-        chosen = list(itertools.islice(faults, FAULTS_PER_ROUND))
-        verdict = campaign.round(f"round {number}", chosen)
-        assert verdict.broken == {}, (number, chosen)
+        round_faults = list(itertools.islice(faults, FAULTS_PER_ROUND))
+        verdict = campaign.round(f"round {number}", round_faults)
+        assert verdict.broken == {}, (number, round_faults)
     with capsys.disabled():
         print(f"\n{campaign.tally}")  # noqa: T201 # a long run is made for its figures
     assert campaign.tally.unknown > 0, "no fault struck a request under way"

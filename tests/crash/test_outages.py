@@ -62,12 +62,12 @@ def call(account: Account, method: str, path: str) -> tuple[int, str | None, flo
     """Return status, Retry-After and duration in seconds of one request."""
     http = HTTPConnection(account.host, account.port, timeout=PATIENCE_SECONDS)
     headers = {"Authorization": f"Bearer {account.key}"}
-    started = time.monotonic()
+    start = time.monotonic()
     http.request(method, API + path, json.dumps(EVENT) if method == "POST" else None, headers)
     answer = http.getresponse()
     answer.read()
     http.close()
-    return answer.status, answer.headers["Retry-After"], time.monotonic() - started
+    return answer.status, answer.headers["Retry-After"], time.monotonic() - start
 
 
 def assert_refuses_in_time(*accounts: Account) -> None:
@@ -109,13 +109,13 @@ def test_refuses_in_time_and_heals(
     unseen = service.open_account("Unseen")
     assert call(account, "POST", "/events/track")[0] == 202
     load = start_load(account, outage.__name__)
-    lines, back = (service.times_logged(event) for event in OUTAGE)
+    lines_before, recoveries_before = (service.times_logged(event) for event in OUTAGE)
     with outage(service):
         assert_refuses_in_time(account, unseen)
     wait_until(lambda: call(account, "POST", "/events/track")[0] == 202)
     service.await_whole()
-    assert 0 < service.times_logged(OUTAGE[0]) - lines < MOST_LINES
-    assert service.times_logged(OUTAGE[1]) > back
+    assert 0 < service.times_logged(OUTAGE[0]) - lines_before < MOST_LINES
+    assert service.times_logged(OUTAGE[1]) > recoveries_before
     assert_kept(service, load.stop(), outage.__name__)
 
 
@@ -143,11 +143,11 @@ def test_answers_everything_when_told_to_stop(service: Service, account: Account
     load = start_load(account, "stop")
     under_way = [begin(account) for _ in range(20)]
     assert call(account, "POST", "/events/track")[0] == 202  # by now the others have arrived
-    closing = "Waiting for connections to close"
-    before = service.times_logged(closing)
-    started = time.monotonic()
+    log_line = "Waiting for connections to close"
+    before = service.times_logged(log_line)
+    start = time.monotonic()
     service.signal(signal.SIGTERM)
-    wait_until(lambda: service.times_logged(closing) > before)
+    wait_until(lambda: service.times_logged(log_line) > before)
     ledger = load.stop()
     for client, last_byte in under_way[1:]:  # the first one is never completed
         client.sendall(last_byte)
@@ -155,7 +155,7 @@ def test_answers_everything_when_told_to_stop(service: Service, account: Account
     for client, _ in under_way:
         client.close()
     assert service.wait() == 0
-    assert time.monotonic() - started < EXIT_SECONDS
+    assert time.monotonic() - start < EXIT_SECONDS
     assert set(statuses) <= {202, 503}
     service.start()
     assert_kept(service, ledger, "stop")
@@ -182,6 +182,6 @@ def test_starts_at_once_after_being_killed(service: Service, account: Account) -
     wait_until(lambda: not any(process.alive for process in family))
     service.await_whole()
     ledger = load.stop()
-    moved = replace(account, port=service.port)
-    ledger.items = {key: (moved, item) for key, (_, item) in ledger.items.items()}
+    moved_account = replace(account, port=service.port)
+    ledger.items = {key: (moved_account, item) for key, (_, item) in ledger.items.items()}
     assert_kept(service, ledger, "at once")

@@ -80,13 +80,13 @@ def cut(service: Service, disk: Disk) -> None:
     """Freeze everything, keep the disk's contents, and end all processes."""
     service.signal(signal.SIGSTOP)  # first, or it would restart what is stopped
     family = service.family()
-    while any(one not in family for one in descendants(service.pid)):
+    while any(process not in family for process in descendants(service.pid)):
         family = service.family()
     send_all(family, signal.SIGSTOP)
     disk.lose_power()
     send_all(family, signal.SIGKILL)
     service.kill_supervisor()
-    wait_until(lambda: not any(one.alive for one in family))  # then the disk can be unmounted
+    wait_until(lambda: not any(process.alive for process in family))  # then the disk can be unmounted
 
 
 def send_everything_again(service: Service, ledger: Ledger) -> None:
@@ -110,7 +110,7 @@ def test_it_works(disk: Disk, tmp_path: Path, number: int, capsys: pytest.Captur
         disk.restore_power()
         service.start()
         service.drain()
-        acknowledged = ledger.keys(Outcome.OK)
+        acknowledged_keys = ledger.keys(Outcome.OK)
         assert judge(service, ledger, f"{seed}:").broken == {}
         send_everything_again(service, ledger)
         assert judge(service, ledger, f"{seed}:").broken == {}
@@ -119,7 +119,7 @@ def test_it_works(disk: Disk, tmp_path: Path, number: int, capsys: pytest.Captur
     finally:
         service.end()
     with capsys.disabled():
-        print(f"\ncut {after}: {len(acknowledged)} acknowledged, none lost")  # noqa: T201 # a long run is made for its figures
+        print(f"\ncut {after}: {len(acknowledged_keys)} acknowledged, none lost")  # noqa: T201 # a long run is made for its figures
 
 
 @pytest.mark.skipif(ROUNDS == 1, reason="a longer run: HEADWATER_CRASH_ROUNDS=2")

@@ -18,11 +18,11 @@ from headwater.intake.ingest.endpoints import TRACKING
 
 
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    granted = iter((1, 9))
+    grants = iter((1, 9))
 
     async def take(_: Any, __: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
-        got = next(granted)
-        return {one.space_id: Quota(9, got, 0, 60, 60) for one in demands}
+        grant = next(grants)
+        return {demand.space_id: Quota(9, grant, 0, 60, 60) for demand in demands}
 
     async def give_back(*_: Any) -> None:
         if fails.pop():

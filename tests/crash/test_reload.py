@@ -101,8 +101,8 @@ def pids(service: Service) -> dict[str, list[int]]:
     return {
         "supervisor": [service.pid],
         "postgresql": [postmaster.pid],
-        "api": [one.pid for one in service.processes("api")],
-        "worker": [one.pid for one in service.processes("worker")],
+        "api": [process.pid for process in service.processes("api")],
+        "worker": [process.pid for process in service.processes("worker")],
     }
 
 
@@ -119,8 +119,8 @@ def test_it_works(service: Service, installed: Installed) -> None:
         wait_for_progress(load, draw)
         before = pids(service)
         version = installed.become(number)
-        done = service.answer_of("reload")
-        assert done == {"version": version, "reloads": number}
+        answer = service.answer_of("reload")
+        assert answer == {"version": version, "reloads": number}
         after = pids(service)
         for role in ("supervisor", "postgresql"):
             assert after[role] == before[role]
@@ -138,11 +138,11 @@ def test_it_works(service: Service, installed: Installed) -> None:
 
 def test_a_version_that_cannot_serve_changes_nothing(service: Service, installed: Installed) -> None:
     before = pids(service)
-    whole = installed.change("supervisor.py", "from headwater import nothing_of_this_name\n")
-    refused = service.command("reload")
-    installed.change("supervisor.py", whole)
-    assert refused.returncode == 2
-    assert "not reloaded: the version on disk cannot serve here; see the log" in refused.stderr
+    original = installed.change("supervisor.py", "from headwater import nothing_of_this_name\n")
+    result = service.command("reload")
+    installed.change("supervisor.py", original)
+    assert result.returncode == 2
+    assert "not reloaded: the version on disk cannot serve here; see the log" in result.stderr
     assert service.times_logged("nothing_of_this_name")
     assert pids(service) == before
     assert service.ready()
@@ -169,8 +169,8 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
     service.drain()
     assert judge(service, ledger, "killed/").broken == {}
     with capsys.disabled():
-        acknowledged = len(ledger.keys(Outcome.OK))
-        print(f"\n{KILLS} kills, {acknowledged} acknowledged")  # noqa: T201 # its figures
+        acknowledged_count = len(ledger.keys(Outcome.OK))
+        print(f"\n{KILLS} kills, {acknowledged_count} acknowledged")  # noqa: T201 # its figures
 
 
 @pytest.mark.skipif(RELOADS <= 2, reason="a longer run: HEADWATER_RELOADS=3")
@@ -178,9 +178,9 @@ def test_what_does_not_start_at_first_follows_once_it_is_mended(
     service: Service, installed: Installed
 ) -> None:
     before = pids(service)
-    whole = installed.change("cli/service/api.py", "from headwater import nothing_of_that_name\n")
+    original = installed.change("cli/service/api.py", "from headwater import nothing_of_that_name\n")
     assert service.command("reload").returncode == 2
-    installed.change("cli/service/api.py", whole)
+    installed.change("cli/service/api.py", original)
     wait_until(lambda: not set(before["worker"]) & set(pids(service)["worker"]))
     service.await_whole()
     wait_until(lambda: service.times_logged('"event": "reloaded"') == RELOADS + 1)
@@ -191,20 +191,20 @@ def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
 ) -> None:
     """When the service is stopped at that time, while processes of two versions run, all of them end."""
     before = pids(service)
-    whole = installed.change("cli/service/api.py", "from headwater import nothing_at_all\n")
-    refused = service.command("reload")
-    assert refused.returncode == 2
-    assert "not reloaded: api 1 of the version on disk does not start" in refused.stderr
-    assert set(before["api"]) <= {one.pid for one in service.processes("api")}
+    original = installed.change("cli/service/api.py", "from headwater import nothing_at_all\n")
+    result = service.command("reload")
+    assert result.returncode == 2
+    assert "not reloaded: api 1 of the version on disk does not start" in result.stderr
+    assert set(before["api"]) <= {process.pid for process in service.processes("api")}
     assert service.ready()
     family = service.family()
     assert service.stop() == 0
     assert not any(process.alive for process in family)
-    installed.change("cli/service/api.py", whole)
+    installed.change("cli/service/api.py", original)
 
 
 def test_nothing_to_reload(tmp_path: Path) -> None:
     nowhere = Service(tmp_path)
-    refused = nowhere.command("reload")
-    assert refused.returncode == 2
-    assert re.search("no `headwater serve` that can be reloaded runs on", refused.stderr)
+    result = nowhere.command("reload")
+    assert result.returncode == 2
+    assert re.search("no `headwater serve` that can be reloaded runs on", result.stderr)

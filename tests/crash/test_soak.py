@@ -96,8 +96,8 @@ def soak(whole: Whole, load: Load, samples: Samples, seconds: float) -> None:
         if now >= next_sample:
             sample(whole.service, samples)
             next_sample = now + min(MOST_BETWEEN_SAMPLES, seconds / LEAST_SAMPLES)
-        _, _, waited = call(load.senders[0].account, "POST", "/events/track")
-        samples.add("an event's answer", LATENCY, 1000 * waited)
+        _, _, wait_seconds = call(load.senders[0].account, "POST", "/events/track")
+        samples.add("an event's answer", LATENCY, 1000 * wait_seconds)
         pause.wait(BETWEEN_PROBES)
 
 
@@ -140,14 +140,14 @@ def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 
 def test_nothing_grows(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
-    whole = Whole(tmp_path, meta)
-    samples, ran = measure(whole, SECONDS, show)
-    show(describe(whole, ran))
-    assert ran.broken == {}
+    product = Whole(tmp_path, meta)
+    samples, outcome = measure(product, SECONDS, show)
+    show(describe(product, outcome))
+    assert outcome.broken == {}
     assert samples.growing() == set()
 
 
 def test_catches_a_leak(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
-    leaking = Whole(tmp_path, meta, "tests.crash.mutant", "leak")
-    samples, _ = measure(leaking, LEAK_SECONDS, show)
+    leaky_product = Whole(tmp_path, meta, "tests.crash.mutant", "leak")
+    samples, _ = measure(leaky_product, LEAK_SECONDS, show)
     assert samples.growing() >= {"memory of api", "descriptors of api", "an event's answer"}

@@ -71,17 +71,17 @@ class Whole:
             "destination", "create", *space, "--platform", "meta", "--set", "pixel_id=1234567890",
             "--secret", "access_token=@-", "--all-events", typed="token",
         )  # fmt: skip
-        given = service, account, seed
+        basics = service, account, seed
         # Forwarding is last: its check depends on the events of the others.
         return [
-            Tracker(*given, site["site_key"]), Webhook(*given, urlsplit(webhook["url"]).path),
-            Assistant(*given, token["token"]), ContactChanges(*given), Erasures(*given),
-            Exports(*given), Imports(*given), Forwarding(*given, self.meta),
+            Tracker(*basics, site["site_key"]), Webhook(*basics, urlsplit(webhook["url"]).path),
+            Assistant(*basics, token["token"]), ContactChanges(*basics), Erasures(*basics),
+            Exports(*basics), Imports(*basics), Forwarding(*basics, self.meta),
         ]  # fmt: skip
 
     def strike(self, fault: str, draw: random.Random) -> None:
         """Inject a fault, and record how long the recovery takes."""
-        started = time.monotonic()
+        start = time.monotonic()
         if fault == "kill supervisor":
             family = self.service.family()
             self.service.kill_supervisor()
@@ -97,7 +97,7 @@ class Whole:
         else:
             inject(self.service, fault, draw)
         self.service.await_whole()
-        self.recoveries.append(time.monotonic() - started)
+        self.recoveries.append(time.monotonic() - start)
 
     def settle(self, clients: Sequence[Client]) -> dict[str, list[str]]:
         """Wait until all accepted work is done, and return the broken promises."""
@@ -112,12 +112,14 @@ class Whole:
                     "SELECT count(*) FROM erasures WHERE erased_at IS NULL"
                 ).fetchone() == (0,), 2 * PATIENCE_SECONDS,
             )  # fmt: skip
-            found = {client.name: client.surprises + client.broken(connection) for client in clients}
-        return {name: wrong for name, wrong in found.items() if wrong}
+            faults_by_client = {
+                client.name: client.surprises + client.broken(connection) for client in clients
+            }
+        return {name: problems for name, problems in faults_by_client.items() if problems}
 
 
 FAULTS_OF_ALL = (
-    *FAULTS, "kill supervisor", "freeze api", "freeze worker", *(f"kill {one}" for one in CHILDREN)
+    *FAULTS, "kill supervisor", "freeze api", "freeze worker", *(f"kill {child}" for child in CHILDREN)
 )  # fmt: skip
 
 
@@ -155,9 +157,9 @@ def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
             whole.strike(fault, draw)
         wait_for_share(load, 1.0)
 
-    ran = use(whole, seed, strike, sizes=LARGE_BATCHES if EVENTS else BATCH_SIZES)
-    ran.shop.faults += chosen
-    return ran
+    outcome = use(whole, seed, strike, sizes=LARGE_BATCHES if EVENTS else BATCH_SIZES)
+    outcome.shop.faults += chosen
+    return outcome
 
 
 def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any) -> Run:
@@ -171,9 +173,9 @@ def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any)
         meanwhile(load)
         wait_until(lambda: all(client.acknowledged or client.surprises for client in clients[:-1]))
         ledger = load.stop()
-        broken = whole.settle(clients)
+        broken_promises = whole.settle(clients)
         verdict = campaign.settle(ledger, f"{seed}:")
-        return Run(broken | verdict.broken, clients, campaign.tally)
+        return Run(broken_promises | verdict.broken, clients, campaign.tally)
     finally:
         whole.service.end()
 
@@ -199,12 +201,12 @@ def describe(whole: Whole, ran: Run) -> str:
 def test_every_promise_is_kept(
     tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole, source = Whole(tmp_path, meta), faults(SEED)
-    ran = run(whole, SEED, [next(source) for _ in range(STRIKES)])
+    product, source = Whole(tmp_path, meta), faults(SEED)
+    outcome = run(product, SEED, [next(source) for _ in range(STRIKES)])
     with capsys.disabled():
-        print(describe(whole, ran))  # noqa: T201 # a long run is made for its figures
-    assert ran.broken == {}
-    assert all(client.acknowledged for client in ran.clients)
+        print(describe(product, outcome))  # noqa: T201 # a long run is made for its figures
+    assert outcome.broken == {}
+    assert all(client.acknowledged for client in outcome.clients)
 
 
 @in_long_runs

@@ -49,7 +49,7 @@ Stored = dict[str, list[tuple[int, int, str, datetime, Decimal | None]]]
 def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
     """Compare the ledger of a drained run, whose keys start with `prefix`, with the database."""
     verdict = Verdict(surprises=[*ledger.surprises])
-    stored = holdings(service, prefix)
+    stored_events = holdings(service, prefix)
     with psycopg.connect(service.database_url, autocommit=True) as connection:
         receipts = _receipts(connection, min(ledger.receipts.values(), default=0))
         verdict.set_aside = [str(row) for row in connection.execute(
@@ -62,7 +62,7 @@ def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
             if day.wrong or day.damaged
         ]
     for key, outcome in ledger.outcomes.items():
-        rows = stored.pop(key, [])
+        rows = stored_events.pop(key, [])
         if outcome is Outcome.OK and not rows:
             verdict.lost.append(key)
         if len(rows) > 1:
@@ -73,21 +73,21 @@ def judge(service: Service, ledger: Ledger, prefix: str) -> Verdict:
             verdict.altered.append(key)
         if key in ledger.receipts and rows and receipts.get(ledger.receipts[key]) != rows[0][1]:
             verdict.astray.append(key)
-    verdict.uninvited += stored
+    verdict.uninvited += stored_events
     return verdict
 
 
 def holdings(service: Service, prefix: str) -> Stored:
     """Return the stored events whose keys start with `prefix`."""
-    stored: Stored = defaultdict(list)
+    stored_events: Stored = defaultdict(list)
     with psycopg.connect(service.database_url) as connection:
         for key, *row in connection.execute(
             "SELECT idempotency_key, space_id, id, event_name, event_time, amount FROM events"
             " WHERE starts_with(idempotency_key, %s) ORDER BY id",
             [prefix],
         ):
-            stored[key].append((*row,))
-    return stored
+            stored_events[key].append((*row,))
+    return stored_events
 
 
 def _receipts(connection: psycopg.Connection[Any], first: int) -> dict[int, int]:

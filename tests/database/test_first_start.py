@@ -30,7 +30,7 @@ def links(serve: Serve) -> list[str]:
 
 def test_it_works(tmp_path: Path) -> None:
     data_dir = install(tmp_path / "data")
-    where = ("--data-dir", str(data_dir))
+    data_options = ("--data-dir", str(data_dir))
     with Serve(data_dir) as serve:
         url = serve.url()
         login = httpx.get(url, follow_redirects=True)
@@ -40,21 +40,21 @@ def test_it_works(tmp_path: Path) -> None:
         wait_until(lambda: links(serve))
         (link,) = links(serve)
         assert link.startswith(f"{url}/console/set-up/")
-        again = json.loads(run_command("user", "set-up-link", *where, "--json").stdout)["url"]
+        second_link = json.loads(run_command("user", "set-up-link", *data_options, "--json").stdout)["url"]
         assert httpx.get(link).status_code == 404, "a newer one ends it"
-        page = httpx.get(again)
+        page = httpx.get(second_link)
         assert page.status_code == 200
         assert "first Space" in page.text
-        space = json.loads(run_command("space", "create", "--name", "Shop", *where, "--json").stdout)
-        made = run_command(
+        space = json.loads(run_command("space", "create", "--name", "Shop", *data_options, "--json").stdout)
+        result = run_command(
             "user", "create", "--email", "a@example.com", "--password-stdin", "--space", str(space["id"]),
-            "--role", "owner", *where, typed=f"{PASSWORD}\n",
+            "--role", "owner", *data_options, typed=f"{PASSWORD}\n",
         )  # fmt: skip
-        assert made.returncode == 0, made.stderr
-        assert httpx.get(again).status_code == 404
-        late = run_command("user", "set-up-link", *where)
-        assert late.returncode == 2
-        assert f"there is an account already; log in at {url}/login" in late.stderr
+        assert result.returncode == 0, result.stderr
+        assert httpx.get(second_link).status_code == 404
+        second_result = run_command("user", "set-up-link", *data_options)
+        assert second_result.returncode == 2
+        assert f"there is an account already; log in at {url}/login" in second_result.stderr
         assert "There is no account yet." not in httpx.get(f"{url}/login").text
         assert serve.stop() == 0
     with Serve(data_dir) as serve:
@@ -67,49 +67,49 @@ def at_terminal(data_dir: Path, until: bytes, **variables: str) -> tuple[str, st
     """Start a service at a terminal and stop it once it has printed `until`. Return its standard output and
     its standard error.
     """
-    terminal, theirs = pty.openpty()
+    terminal, child_terminal = pty.openpty()
     command = [sys.executable, "-m", "headwater", "serve", "--port", "0", "--data-dir"]
     process = subprocess.Popen(
-        [*command, str(data_dir)], stdout=subprocess.PIPE, stderr=theirs, text=True,
+        [*command, str(data_dir)], stdout=subprocess.PIPE, stderr=child_terminal, text=True,
         env=environment(**variables),
     )  # fmt: skip
-    os.close(theirs)
+    os.close(child_terminal)
     assert process.stdout is not None
-    said = process.stdout.readline()
-    written = b""
-    while until not in written:
-        written += os.read(terminal, 65536)
+    ready_line = process.stdout.readline()
+    output = b""
+    while until not in output:
+        output += os.read(terminal, 65536)
     process.send_signal(signal.SIGTERM)
     try:
-        while more := os.read(terminal, 65536):
-            written += more
+        while chunk := os.read(terminal, 65536):
+            output += chunk
     except OSError:  # Linux reports a terminal without a writer this way
         os.close(terminal)
     assert process.wait(PATIENCE_SECONDS) == 0
     process.stdout.close()
-    return said, written.decode().replace("\r\n", "\n")
+    return ready_line, output.decode().replace("\r\n", "\n")
 
 
 def test_at_a_terminal_it_is_for_people(tmp_path: Path) -> None:
-    said, written = at_terminal(tmp_path / "data", b"Ctrl-C stops the service.")
-    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", said)
-    url = said.split()[1]
-    box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", written, re.DOTALL)
-    assert box is not None, written
-    told, _, link, _ = box[2].split("\n")
-    assert "create the first account" in told
+    ready_line, output = at_terminal(tmp_path / "data", b"Ctrl-C stops the service.")
+    assert re.fullmatch(r"ready http://127\.0\.0\.1:\d+\n", ready_line)
+    url = ready_line.split()[1]
+    box = re.search(r"\n(-{60,})\n\n(.*?)\n\1\n", output, re.DOTALL)
+    assert box is not None, output
+    explanation, _, link, _ = box[2].split("\n")
+    assert "create the first account" in explanation
     assert link.strip().startswith(f"{url}/console/set-up/")
-    log, _, below = written.partition(box[0])
-    assert f"Console        {url}/console\n" in below
-    assert f"API reference  {url}/docs\n" in below
+    log, _, text_below = output.partition(box[0])
+    assert f"Console        {url}/console\n" in text_below
+    assert f"API reference  {url}/docs\n" in text_below
     line = re.compile(r"^\d\d:\d\d:\d\d info     (\w+)  \w+=.*\n", re.MULTILINE)
-    assert line.findall(log) == ["starting", "migrated"], written
+    assert line.findall(log) == ["starting", "migrated"], output
     assert not line.sub("", log).strip()
-    assert "{" not in written
-    assert written.count("/console/set-up/") == 1
+    assert "{" not in output
+    assert output.count("/console/set-up/") == 1
 
 
 def test_json_can_be_had_at_a_terminal(tmp_path: Path) -> None:
-    _, written = at_terminal(install(tmp_path / "data"), b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
-    lines = [json.loads(line) for line in written.splitlines()]
+    _, output = at_terminal(install(tmp_path / "data"), b"/console/set-up/", HEADWATER_LOG_FORMAT="json")
+    lines = [json.loads(line) for line in output.splitlines()]
     assert [line["event"] for line in lines].count("set_up") == 1

@@ -52,9 +52,9 @@ def installed(database_url: str) -> Iterator[str]:
     """A database of this version, with events."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE installed")
-        own = make_conninfo(database_url, dbname="installed")
-        migrate(own)
-        with psycopg.connect(own, autocommit=True) as connection:
+        url = make_conninfo(database_url, dbname="installed")
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
             stage = make_stage(connection)
             for number in range(3):
                 stage.event(stage.contact(email=f"{number}@example.com"))
@@ -74,21 +74,21 @@ def copy(database_url: str, installed: str) -> str:
 def state(url: str) -> tuple[list[str], int, int]:
     """Return the applied migrations, and the numbers of rows in the new table and in events."""
     with psycopg.connect(url) as connection:
-        applied = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall()
+        migration_rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall()
         counts = connection.execute(
             "SELECT count(colour), (SELECT count(*) FROM events) FROM later"
         ).fetchone()
     assert counts is not None
-    return [name for (name,) in applied], *counts
+    return [name for (name,) in migration_rows], *counts
 
 
 def test_it_works(installed: str, database_url: str, folder: Path) -> None:
-    copied = copy(database_url, installed)
-    victim = Victim("-c", MIGRATE, copied, str(folder))
+    copy_url = copy(database_url, installed)
+    victim = Victim("-c", MIGRATE, copy_url, str(folder))
     while victim.killed < (KILLS or 2):
         if victim.strike():  # it was not killed in time: start over
             copy(database_url, installed)
     while not victim.strike():
         pass
     names = ["0001_schema", "0002_later", "0003_slower", "0004_colours"]
-    assert state(copied) == (names, 200_003, 3)
+    assert state(copy_url) == (names, 200_003, 3)

@@ -69,10 +69,10 @@ def may_remove(unused_since: str, released: Sequence[str], coming: str) -> bool:
 
 
 def test_what_is_taken_away_was_unused_in_a_minor_version_that_is_out() -> None:
-    coming, _ = changelog_versions()[0]
+    next_version, _ = changelog_versions()[0]
     for migration in migrator.migrations():
         since = migration.unused_since
-        assert since is None or may_remove(since, released_versions(), coming), migration.name
+        assert since is None or may_remove(since, released_versions(), next_version), migration.name
 
 
 @pytest.mark.parametrize(

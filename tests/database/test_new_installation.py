@@ -34,11 +34,11 @@ def test_it_works(disk: Disk, tmp_path: Path) -> None:
 
 def test_the_model_catches_what_is_not_synced(disk: Disk, tmp_path: Path) -> None:
     disk.sync(tmp_path)
-    written = tmp_path / "file.new"
-    written.write_text("content")
-    assert disk.missing(tmp_path) == [tmp_path, written]
-    written.rename(tmp_path / "file")
-    assert disk.unsynced == [written]
+    new_file = tmp_path / "file.new"
+    new_file.write_text("content")
+    assert disk.missing(tmp_path) == [tmp_path, new_file]
+    new_file.rename(tmp_path / "file")
+    assert disk.unsynced == [new_file]
 
 
 def test_the_cluster_of_another_major_version_is_left_as_it_is(tmp_path: Path) -> None:
@@ -51,17 +51,19 @@ def test_the_cluster_of_another_major_version_is_left_as_it_is(tmp_path: Path) -
 
 
 def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
-    told = subprocess.run([program_path("postgres"), "--version"], capture_output=True, text=True, check=True)
-    assert f" {MAJOR}." in told.stdout
+    result = subprocess.run(
+        [program_path("postgres"), "--version"], capture_output=True, text=True, check=True
+    )
+    assert f" {MAJOR}." in result.stdout
 
 
 def test_a_server_that_cannot_be_tied_starts_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For instance in a systemd unit, where a system call filter blocks setpriv."""
-    refusing = tmp_path / "setpriv"
-    refusing.write_text("#!/bin/sh\nexit 1\n")
-    refusing.chmod(0o755)
+    program = tmp_path / "setpriv"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
     assert (tie() != []) == (sys.platform == "linux" and shutil.which("setpriv") is not None)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert tie() == []

@@ -92,9 +92,9 @@ def test_its_backup_is_refused(
 
 
 def test_a_later_migration_is_no_other_schema(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    later = [*migrator.migrations(), migrator.Migration("0002_later", "CREATE TABLE later ()")]
+    later_migrations = [*migrator.migrations(), migrator.Migration("0002_later", "CREATE TABLE later ()")]
     with monkeypatch.context() as patch:
-        patch.setattr(migrator, "migrations", lambda: later)
+        patch.setattr(migrator, "migrations", lambda: later_migrations)
         with psycopg.connect(url) as connection:
             assert compare_schema(connection) == SchemaState(("0002_later",), ())
         assert migrate(url) == ["0002_later"]

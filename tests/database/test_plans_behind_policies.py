@@ -45,15 +45,15 @@ Conditions = set[str]
 
 def plannable() -> Iterator[tuple[str, str]]:
     """Yield the statements within a Space, with numbered parameters."""
-    for place, sql in statements():
-        if place in SPANS_SPACES or "{" in sql or "%(space_id)s" not in sql:
+    for name, sql in statements():
+        if name in SPANS_SPACES or "{" in sql or "%(space_id)s" not in sql:
             continue
         names: dict[str, str] = {}
         text = PARAMETER.sub(
             lambda found, names=names: names.setdefault(found[1], f"${1 + len(names)}"),
             AGE.sub(r"\1\2::interval", sql),
         )
-        yield place, text.replace("%%", "%").strip().rstrip(";")
+        yield name, text.replace("%%", "%").strip().rstrip(";")
 
 
 @pytest.fixture
@@ -77,24 +77,24 @@ def conditions(planner: psycopg.Connection, sql: str) -> tuple[Conditions, Condi
     explain = SQL("EXPLAIN (GENERIC_PLAN, FORMAT JSON) {}").format(SQL(cast("LiteralString", sql)))
     row = planner.execute(explain, prepare=False).fetchone()
     assert row is not None
-    searched: Conditions = set()
-    checked: Conditions = set()
+    index_conditions: Conditions = set()
+    filter_conditions: Conditions = set()
     for statement in row[0]:  # empty where a rule does nothing instead
-        gather(statement["Plan"], searched, checked)
-    return searched, checked
+        gather(statement["Plan"], index_conditions, filter_conditions)
+    return index_conditions, filter_conditions
 
 
 def gather(node: dict[str, Any], searched: Conditions, checked: Conditions) -> None:
     searched |= parts(node.get("Index Cond", ""))
     checked |= parts(node.get("Filter", "")) | parts(node.get("Join Filter", ""))
-    for each in node.get("Plans", []):
-        gather(each, searched, checked)
+    for child in node.get("Plans", []):
+        gather(child, searched, checked)
 
 
 def parts(condition: str) -> Conditions:
     """Return a condition's parts, without table names and outer parentheses."""
     plain = re.sub(r"\b\w+\.", "", condition)
-    return {part.strip("()") for part in plain.split(" AND ") if part}
+    return {condition_part.strip("()") for condition_part in plain.split(" AND ") if condition_part}
 
 
 def lost(planner: psycopg.Connection, sql: str) -> Conditions:
@@ -102,20 +102,24 @@ def lost(planner: psycopg.Connection, sql: str) -> Conditions:
     one.
     """
     with planner.transaction(force_rollback=True):
-        searched, _ = conditions(planner, sql)
+        open_conditions, _ = conditions(planner, sql)
         role = fetch_role(planner).usable
         planner.execute(queries["confine"], {"space_id": 1, "role": role, "local": True})
-        still, checked = conditions(planner, sql)
-    return {each for each in (searched - still) & checked if not COMPARISON.fullmatch(each)}
+        confined_conditions, filter_conditions = conditions(planner, sql)
+    return {
+        condition
+        for condition in (open_conditions - confined_conditions) & filter_conditions
+        if not COMPARISON.fullmatch(condition)
+    }
 
 
 def test_it_works(planner: psycopg.Connection) -> None:
-    found: dict[str, Conditions] = {}
-    for place, sql in plannable():
+    lost_conditions: dict[str, Conditions] = {}
+    for name, sql in plannable():
         with suppress(*NOT_PLANNED):
-            found[place] = lost(planner, sql)
-    assert len(found) > 250
-    assert {place: some for place, some in found.items() if some} == {}
+            lost_conditions[name] = lost(planner, sql)
+    assert len(lost_conditions) > 250
+    assert {name: lost_parts for name, lost_parts in lost_conditions.items() if lost_parts} == {}
 
 
 @pytest.mark.parametrize(

@@ -37,23 +37,23 @@ def test_it_works(
     database_url: str, connection: psycopg.Connection, space_id: int, make_key: Callable[..., str]
 ) -> None:
     assert connection.info.server_version // 10_000 == 16
-    running = run_application(Settings(), database_url)
+    application = run_application(Settings(), database_url)
     events = [
         {"event_name": "sign_up", "trk_token": "t", "trk_source": "google_ads",
          "event_time": "2026-05-01T10:00:00Z"},
         {"event_name": "purchase", "email": "ada@acme.example", "trk_token": "t", "amount": 100,
          "trk_source": "email", "event_time": "2026-05-02T10:00:00Z"},
     ]  # fmt: skip
-    asked = {
+    period = {
         "start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 00:00:00",
         "event_names": "purchase", "sources": ["google_ads", "email"],
         "fields": ["amount", "source"], "attribution_model": "u_shaped",
         "attribution_window": 30,
     }  # fmt: skip
-    with client_for(running, make_key(space_id)) as client:
+    with client_for(application, make_key(space_id)) as client:
         assert client.post("/events/batch", json={"events": events}).status_code == 202
         with connect(database_url) as worker:
             drain(worker)
-        rows = client.get("/events", params=asked).json()["data"]
-    running.stop()
+        rows = client.get("/events", params=period).json()["data"]
+    application.stop()
     assert [(row["source"], row["amount"]) for row in rows] == [("email", 50), ("google_ads", 50)]

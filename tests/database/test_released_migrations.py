@@ -13,9 +13,11 @@ FOLDER = ROOT / MIGRATIONS
 
 def test_it_works() -> None:
     """A change belongs in a new migration (CONTRIBUTING.md)."""
-    existing = dict(hash_migrations(FOLDER))
-    changed = {name for name, digest in read_record(FOLDER).items() if existing.get(name) != digest}
-    assert changed == set(), "released: write a new migration instead"
+    current_hashes = dict(hash_migrations(FOLDER))
+    changed_names = {
+        name for name, digest in read_record(FOLDER).items() if current_hashes.get(name) != digest
+    }
+    assert changed_names == set(), "released: write a new migration instead"
 
 
 def test_every_release_has_recorded_them() -> None:

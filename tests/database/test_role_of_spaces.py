@@ -39,15 +39,15 @@ class Operator:
 @pytest.fixture
 def operator(database_url: str, connection: psycopg.Connection) -> Iterator[Callable[[str], Operator]]:
     """A function that creates databases."""
-    made: list[Operator] = []
+    operators: list[Operator] = []
 
     def make(rights: str) -> Operator:
-        made.append(Operator(database_url, connection, rights))
-        return made[-1]
+        operators.append(Operator(database_url, connection, rights))
+        return operators[-1]
 
     yield make
-    for each in made:
-        each.drop()
+    for owner in operators:
+        owner.drop()
 
 
 def is_confined(url: str) -> bool:
@@ -57,44 +57,46 @@ def is_confined(url: str) -> bool:
         ids = [number for (number,) in connection.execute("SELECT id FROM spaces ORDER BY id")]
         facts = gather_database_facts(connection, is_ours=False)
     with connect(url) as worker, worker.confined(ids[-1]):
-        seen = worker.execute("SELECT id FROM spaces").fetchall()
-    assert facts.confines == (seen == [(ids[-1],)])
+        rows = worker.execute("SELECT id FROM spaces").fetchall()
+    assert facts.confines == (rows == [(ids[-1],)])
     return facts.confines
 
 
 def test_an_owner_who_may_make_roles(operator: Callable[[str], Operator]) -> None:
-    own = operator("CREATEROLE")
-    migrate(own.url)
-    assert is_confined(own.url)
+    owner = operator("CREATEROLE")
+    migrate(owner.url)
+    assert is_confined(owner.url)
 
 
 def test_an_owner_who_may_not(operator: Callable[[str], Operator]) -> None:
     """The application works without row-level security. It uses row-level security once a superuser has run
     the documented statements.
     """
-    own = operator("NOCREATEROLE")
-    migrate(own.url)
-    assert not is_confined(own.url)
-    own.superuser.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(f"{own.name}_space")))
-    own.superuser.execute(SQL("GRANT {} TO {}").format(Identifier(f"{own.name}_space"), Identifier(own.name)))
-    assert migrate(own.url) == []
-    assert is_confined(own.url)
+    owner = operator("NOCREATEROLE")
+    migrate(owner.url)
+    assert not is_confined(owner.url)
+    owner.superuser.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(f"{owner.name}_space")))
+    owner.superuser.execute(
+        SQL("GRANT {} TO {}").format(Identifier(f"{owner.name}_space"), Identifier(owner.name))
+    )
+    assert migrate(owner.url) == []
+    assert is_confined(owner.url)
 
 
 def test_a_new_table_is_behind_it_with_the_next_migration(operator: Callable[[str], Operator]) -> None:
-    own = operator("CREATEROLE")
-    migrate(own.url)
-    with psycopg.connect(own.url, autocommit=True) as connection:
+    owner = operator("CREATEROLE")
+    migrate(owner.url)
+    with psycopg.connect(owner.url, autocommit=True) as connection:
         connection.execute("CREATE TABLE later (space_id bigint PRIMARY KEY, id serial)")
         connection.execute("INSERT INTO later (space_id) VALUES (1), (2)")
-    migrate(own.url)
-    with connect(own.url) as worker, worker.confined(2):
+    migrate(owner.url)
+    with connect(owner.url) as worker, worker.confined(2):
         assert worker.execute("SELECT space_id FROM later").fetchall() == [(2,)]
         worker.execute("UPDATE later SET id = DEFAULT")
 
 
 def test_a_role_above_the_policies_is_not_taken_on(operator: Callable[[str], Operator]) -> None:
-    own = operator("CREATEROLE")
-    migrate(own.url)
-    own.superuser.execute(SQL("ALTER ROLE {} BYPASSRLS").format(Identifier(f"{own.name}_space")))
-    assert not is_confined(own.url)
+    owner = operator("CREATEROLE")
+    migrate(owner.url)
+    owner.superuser.execute(SQL("ALTER ROLE {} BYPASSRLS").format(Identifier(f"{owner.name}_space")))
+    assert not is_confined(owner.url)

@@ -80,27 +80,27 @@ def test_nothing_is_changed_or_made_beyond_it(
 
     async def work(database: Database) -> None:
         with serving(first):
-            async with database.connection() as confined:
-                changed = await confined.execute("UPDATE companies SET name = 'changed'")
-                assert changed.rowcount == 1
+            async with database.connection() as confined_connection:
+                cursor = await confined_connection.execute("UPDATE companies SET name = 'changed'")
+                assert cursor.rowcount == 1
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    await confined.execute(
+                    await confined_connection.execute(
                         "INSERT INTO companies (space_id, name, external_id, created_at)"
                         " VALUES (%s, 'Shop', 'x', now())",
                         (second,),
                     )
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    await confined.execute("UPDATE companies SET space_id = %s", (second,))
+                    await confined_connection.execute("UPDATE companies SET space_id = %s", (second,))
                 for table in ("installation", "migrations"):
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                        await confined.execute(SQL("SELECT FROM {}").format(Identifier(table)))
-                assert (await confined.execute("DELETE FROM companies")).rowcount == 1
+                        await confined_connection.execute(SQL("SELECT FROM {}").format(Identifier(table)))
+                assert (await confined_connection.execute("DELETE FROM companies")).rowcount == 1
 
     run(database_url, work)
-    left = connection.execute(
+    rows = connection.execute(
         "SELECT external_id FROM companies WHERE space_id = ANY(%s)", ([first, second],)
     ).fetchall()
-    assert left == [(str(second),)]
+    assert rows == [(str(second),)]
 
 
 def test_a_space_that_is_known_late(database_url: str, spaces: Spaces) -> None:
@@ -208,8 +208,8 @@ def test_its_role_is_below_the_policies(connection: psycopg.Connection) -> None:
         (role.usable,),
     ).fetchone()
     assert rights == (False, False, False, False)
-    owned = "SELECT FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = %s"
-    assert connection.execute(owned, (role.usable,)).fetchone() is None
+    owned_tables = "SELECT FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = %s"
+    assert connection.execute(owned_tables, (role.usable,)).fetchone() is None
 
 
 def test_a_role_without_a_space_sees_nothing(connection: psycopg.Connection, spaces: Spaces) -> None:
@@ -250,12 +250,12 @@ def test_a_faulty_statement_of_an_assistant(
 
 
 def test_a_faulty_duty_of_the_worker(database_url: str, spaces: Spaces) -> None:
-    stop, seen = threading.Event(), dict[int, list[str]]()
+    stop, visible_names = threading.Event(), dict[int, list[str]]()
 
     def attend(connection: psycopg.Connection[Any], space_id: int) -> bool:
         with connection.transaction():
-            seen[space_id] = [name for (name,) in connection.execute(FORGETFUL)]
-        if len(seen) == 4:
+            visible_names[space_id] = [name for (name,) in connection.execute(FORGETFUL)]
+        if len(visible_names) == 4:
             stop.set()
         if space_id == spaces[0]:
             raise psycopg.errors.SyntaxError  # leaves its Space behind, too
@@ -263,6 +263,6 @@ def test_a_faulty_duty_of_the_worker(database_url: str, spaces: Spaces) -> None:
 
     turn = iter([[spaces[0]], [INSTALLATION], [spaces[1]], [INSTALLATION, -1]])
     Worker(database_url, stop, [Duty(lambda _: next(turn, []), attend)]).run()
-    assert [seen[space_id] for space_id in spaces] == [[str(space_id)] for space_id in spaces]
-    assert {*map(str, spaces)} <= {*seen[INSTALLATION]}
-    assert seen[-1] == []
+    assert [visible_names[space_id] for space_id in spaces] == [[str(space_id)] for space_id in spaces]
+    assert {*map(str, spaces)} <= {*visible_names[INSTALLATION]}
+    assert visible_names[-1] == []

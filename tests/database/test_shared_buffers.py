@@ -18,10 +18,12 @@ def test_it_works(tmp_path: Path) -> None:
     server = Embedded(tmp_path / "data")
     try:
         with psycopg.connect(server.start({"fsync": "off"})) as connection:
-            (kept,) = connection.execute("SELECT pg_size_bytes(current_setting('shared_buffers'))").fetchone()
+            (octets,) = connection.execute(
+                "SELECT pg_size_bytes(current_setting('shared_buffers'))"
+            ).fetchone()
     finally:
         server.stop()
-    assert kept == buffer_megabytes(machine_memory.machine_memory()) * 1024**2
+    assert octets == buffer_megabytes(machine_memory.machine_memory()) * 1024**2
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,6 @@ def test_it_works() -> None:
 def test_every_migration_is_split_as_postgresql_does() -> None:
     for migration in migrations():
         pieces = split_statements(migration.sql)
-        assert [len(parse_sql(piece)) for piece in pieces] == [1] * len(parse_sql(migration.sql)), (
+        assert [len(parse_sql(statement)) for statement in pieces] == [1] * len(parse_sql(migration.sql)), (
             migration.name
         )

@@ -73,14 +73,14 @@ def test_an_orphan_is_ended_in_order(server: Embedded, root: Path) -> None:
 
 
 def test_what_a_killed_server_leaves_running_is_ended(server: Embedded, root: Path) -> None:
-    killed = Embedded(root)
-    url = killed.start(tied=True)
+    old_server = Embedded(root)
+    url = old_server.start(tied=True)
     connection = psycopg.connect(url, autocommit=True)
     backend = psutil.Process(connection.info.backend_pid)
     backend.send_signal(signal.SIGSTOP)  # so that it can't notice
-    assert killed.pid is not None
-    os.kill(killed.pid, signal.SIGKILL)
-    wait_until(killed.died)
+    assert old_server.pid is not None
+    os.kill(old_server.pid, signal.SIGKILL)
+    wait_until(old_server.died)
     with pytest.raises(BlockingIOError):
         server.launch(tied=True)
     backend.send_signal(signal.SIGCONT)

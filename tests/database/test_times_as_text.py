@@ -35,5 +35,5 @@ def test_it_works(connection: psycopg.Connection, moment: str, text: str) -> Non
 @given(st.datetimes())
 def test_a_fraction_has_three_digits(connection: psycopg.Connection, moment: object) -> None:
     row = connection.execute("SELECT iso_utc(%s AT TIME ZONE 'UTC')", (moment,)).fetchone()
-    whole, _, fraction = str(moment).replace(" ", "T").partition(".")
-    assert row == (f"{whole}.{fraction[:3]}Z" if fraction else f"{whole}Z",)
+    seconds, _, fraction = str(moment).replace(" ", "T").partition(".")
+    assert row == (f"{seconds}.{fraction[:3]}Z" if fraction else f"{seconds}Z",)

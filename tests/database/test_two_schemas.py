@@ -22,17 +22,17 @@ def url(database_url: str) -> Iterator[str]:
     """A separate database of this version."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE of_two")
-        own = make_conninfo(database_url, dbname="of_two")
-        migrate(own)
-        yield own
+        conninfo = make_conninfo(database_url, dbname="of_two")
+        migrate(conninfo)
+        yield conninfo
         server.execute("DROP DATABASE of_two WITH (FORCE)")
 
 
 def migrate_with(url: str, monkeypatch: pytest.MonkeyPatch, *more: Migration) -> list[str]:
     """Migrate as a version with additional migrations would."""
-    known = [*migrator.migrations(), *more]
+    all_migrations = [*migrator.migrations(), *more]
     with monkeypatch.context() as patch:
-        patch.setattr(migrator, "migrations", lambda: known)
+        patch.setattr(migrator, "migrations", lambda: all_migrations)
         return migrate(url)
 
 
@@ -55,8 +55,8 @@ def test_it_works(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_this_version_no_longer_used_may_be_taken_away(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unused = CONTRACTING._replace(unused_since=migrator.__version__)
-    migrate_with(url, monkeypatch, LATER, unused)
+    unused_migration = CONTRACTING._replace(unused_since=migrator.__version__)
+    migrate_with(url, monkeypatch, LATER, unused_migration)
     assert migrate(url) == []
 
 
@@ -71,17 +71,17 @@ def test_others_get_their_turn_while_it_waits_for_a_table(url: str, monkeypatch:
         "SELECT 1 FROM pg_locks WHERE relation = 'spaces'::regclass AND NOT granted"
         " AND mode = 'AccessExclusiveLock'"
     )
-    with psycopg.connect(url) as report, psycopg.connect(url, autocommit=True) as other:
+    with psycopg.connect(url) as report, psycopg.connect(url, autocommit=True) as reader:
         report.execute("SELECT FROM spaces")
         thread = threading.Thread(target=migrate_with, args=(url, monkeypatch, wider))
         thread.start()
-        wait_until(lambda: other.execute(waits).fetchone() is not None)
-        other.execute("SET statement_timeout = '10s'")
-        other.execute("SELECT FROM spaces")
+        wait_until(lambda: reader.execute(waits).fetchone() is not None)
+        reader.execute("SET statement_timeout = '10s'")
+        reader.execute("SELECT FROM spaces")
         assert thread.is_alive()
         report.rollback()
         thread.join()
-        assert other.execute("SELECT later FROM spaces").fetchall() == []
+        assert reader.execute("SELECT later FROM spaces").fetchall() == []
 
 
 def test_it_gives_up_with_a_reason(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

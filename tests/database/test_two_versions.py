@@ -52,13 +52,13 @@ def url(database_url: str, former: Path) -> Iterator[str]:
     """A database with the current schema, or with a later version's."""
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE two_versions")
-        own = make_conninfo(database_url, dbname="two_versions")
-        known = migrator.migrations()
-        released = {path.name for path in (former / MIGRATIONS).glob("*.sql")}
+        conninfo = make_conninfo(database_url, dbname="two_versions")
+        all_migrations = migrator.migrations()
+        released_names = {path.name for path in (former / MIGRATIONS).glob("*.sql")}
         with pytest.MonkeyPatch.context() as patch:
-            if len(released) == len(known):
-                patch.setattr(migrator, "migrations", lambda: [*known, LATER])
-            migrator.migrate(own)
+            if len(released_names) == len(all_migrations):
+                patch.setattr(migrator, "migrations", lambda: [*all_migrations, LATER])
+            migrator.migrate(conninfo)
         yield database_url.replace("/headwater?", "/two_versions?")
         server.execute("DROP DATABASE two_versions WITH (FORCE)")
 
@@ -125,10 +125,10 @@ def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
             with before.run("worker"):
                 wait_until(lambda: processed(stage))
             assert_answers(old)
-            listed = {"start_date": f"{now - DAY:%F %T}", "end_date": f"{now + DAY:%F %T}"}
+            period = {"start_date": f"{now - DAY:%F %T}", "end_date": f"{now + DAY:%F %T}"}
             answers = [
-                each.get(path, params=listed).json()["data"]
-                for each, path in ((old, f"{API}/events"), (client, "/events"))
+                api.get(path, params=period).json()["data"]
+                for api, path in ((old, f"{API}/events"), (client, "/events"))
             ]
             assert answers[0] == answers[1]
             assert len(answers[0]) == 2
@@ -139,8 +139,8 @@ def assert_answers(old: httpx.Client) -> None:
     paths = old.get(f"{API}/openapi.json").json()["paths"]
     readable = [path for path, methods in paths.items() if "get" in methods and "{" not in path]
     assert len(readable) > 10
-    between = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
+    period = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
     for path in readable:
-        for parameters in ({}, between):
+        for parameters in ({}, period):
             answer = old.get(path if path.startswith(API) else f"{API}{path}", params=parameters)
             assert answer.status_code < 500, (path, parameters, answer.text)

@@ -63,12 +63,12 @@ def demonstration(data_dir: Path) -> Iterator[Demo]:
         while lines[-1] != LAST_LINE:
             assert lines[-1], demo.log.read_text()
             lines.append(demo.line())
-        printed = "".join(lines)
-        url = re.search(r"^Address +(\S+)$", printed, re.MULTILINE)
+        output = "".join(lines)
+        url = re.search(r"^Address +(\S+)$", output, re.MULTILINE)
         assert url is not None
         assert is_ready(url[1])
-        with log_in(printed) as client:
-            yield Demo(printed, client)
+        with log_in(output) as client:
+            yield Demo(output, client)
         demo.stop()
         wait_until(lambda: not is_ready(url[1]), what="the end of the service")
 
@@ -76,12 +76,12 @@ def demonstration(data_dir: Path) -> Iterator[Demo]:
 @contextmanager
 def log_in(printed: str) -> Iterator[httpx.Client]:
     """Log in with the printed login, which opens every sample Space."""
-    told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
-    console = told["Console"].removesuffix("/console")
+    login = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
+    console = login["Console"].removesuffix("/console")
     with httpx.Client(base_url=console, follow_redirects=True, timeout=60) as client:
         (form,) = Forms(client.get("/login").text).forms
-        typed = {"email": told["Login"], "password": told["Password"]}
-        page = client.post(form.action, data={**dict(form.fields), **typed})
+        credentials = {"email": login["Login"], "password": login["Password"]}
+        page = client.post(form.action, data={**dict(form.fields), **credentials})
         assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
         yield client
 
@@ -117,7 +117,7 @@ def check_connections(client: httpx.Client) -> None:
 
     def counted() -> dict[str, int]:
         counts = re.findall(r'<data value="(\d+)">[\d,]+</data> (\w+)</a>', page())
-        return {status: max(int(n) for n, each in counts if each == status) for _, status in counts}
+        return {status: max(int(n) for n, label in counts if label == status) for _, status in counts}
 
     wait_until(lambda: ">Held</span>" in page(), what="a destination that is held")
     assert "invalid_grant: Token has been expired or revoked" in page()
@@ -139,9 +139,9 @@ def check_visits_and_imports(client: httpx.Client) -> None:
     assert "staging.nordlicht-outdoor.example" in page("/sites/1"), "what was refused lately"
     assert "Everything arrived." in page("/sites/1/test")
     assert page("/live?kind=visits").count("Page view") > WALK_INS
-    imported = re.sub("<[^>]+>", "", page("/orders/imports/1"))
-    assert "18 of 22 rows stored, 4 refused" in " ".join(imported.split())
-    assert "frau.meyer(at)gmail.com" in imported
+    import_text = re.sub("<[^>]+>", "", page("/orders/imports/1"))
+    assert "18 of 22 rows stored, 4 refused" in " ".join(import_text.split())
+    assert "frau.meyer(at)gmail.com" in import_text
     orders = page("/orders")
     assert "Shop orders" in orders
     assert "Telefonbestellungen.csv" in orders
@@ -151,13 +151,13 @@ def check_rates(client: httpx.Client) -> None:
     """Check that some visits convert, now and at the beginning of the history. With all visitors, the rate is
     realistic.
     """
-    most = HIGHEST_RATE if IS_LONG else HIGHEST_RATE * SHARE
+    maximum = HIGHEST_RATE if IS_LONG else HIGHEST_RATE * SHARE
     for space in (1, 2):
         for period in ("last 30 days", "last 90 days", "last 170 days"):
             page = client.get(f"/console/spaces/{space}", params={"period": period}).text
             rate = re.search(r"([\d.]+) % convert", page)
             assert rate is not None, (space, period)
-            assert 1 < float(rate[1]) < most, (space, period)
+            assert 1 < float(rate[1]) < maximum, (space, period)
 
 
 def check_money(client: httpx.Client) -> None:
@@ -211,8 +211,8 @@ def test_no_page_of_the_demo_is_a_dead_end(again: Demo) -> None:
     walk.walk([HOME, *(HOME + end for end in WITH_MODELS)])
     assert [client.get(HOME + end).status_code for end in WITH_MODELS] == [200] * len(WITH_MODELS)
     assert not walk.faults, "\n".join(walk.faults)
-    trained = " ".join(re.sub("<[^>]+>", " ", client.get(f"{HOME}/trained-models").text).split())
-    assert re.search(r"trained on \d+ \w+ \d+ from \d+ orders, next on", trained)
+    models_text = " ".join(re.sub("<[^>]+>", " ", client.get(f"{HOME}/trained-models").text).split())
+    assert re.search(r"trained on \d+ \w+ \d+ from \d+ orders, next on", models_text)
     assert len(walk.seen) > 40
 
 
@@ -221,13 +221,13 @@ def test_money_is_the_same_every_time() -> None:
         rows = money.spend(shop, NOW)
         assert rows == money.spend(shop, NOW)
         assert len({row["currency"] for row in rows}) == 2
-        known = {(rate["date"], rate["base"]) for rate in money.rates(shop, NOW)}
-        own = shop.settings["currency"]
-        sold = [event for event in journeys(shop, NOW).events if "currency" in event]
-        assert bool(sold) == (shop.abroad is not None)
-        foreign = {(row["date"], row["currency"]) for row in rows if row["currency"] != own}
-        foreign |= {(event["event_time"][:10], event["currency"]) for event in sold}
-        assert foreign <= known
+        known_rates = {(rate["date"], rate["base"]) for rate in money.rates(shop, NOW)}
+        own_currency = shop.settings["currency"]
+        priced_events = [event for event in journeys(shop, NOW).events if "currency" in event]
+        assert bool(priced_events) == (shop.abroad is not None)
+        foreign = {(row["date"], row["currency"]) for row in rows if row["currency"] != own_currency}
+        foreign |= {(event["event_time"][:10], event["currency"]) for event in priced_events}
+        assert foreign <= known_rates
 
 
 def test_the_pretend_platforms() -> None:
@@ -248,35 +248,35 @@ def test_the_pretend_platforms() -> None:
 def test_the_service_alone_is_told_of_them() -> None:
     """The fake platforms are on loopback, and only one process knows their addresses."""
     with PretendPlatforms() as platforms:
-        told = read_settings(platforms.environment())
-        assert set(told.platform_urls) == {"meta", "google", "meta_spend", "google_spend"}
-        assert {urlsplit(url).hostname for url in told.platform_urls.values()} == {"127.0.0.1"}
+        settings = read_settings(platforms.environment())
+        assert set(settings.platform_urls) == {"meta", "google", "meta_spend", "google_spend"}
+        assert {urlsplit(url).hostname for url in settings.platform_urls.values()} == {"127.0.0.1"}
         assert not platforms.environment().keys() & os.environ.keys()
 
 
 def test_journeys_are_the_same_every_time() -> None:
     for shop in SHOPS:
-        sent = journeys(shop, NOW)
-        assert sent == journeys(shop, NOW)
-        events = sent.events
+        sample_data = journeys(shop, NOW)
+        assert sample_data == journeys(shop, NOW)
+        events = sample_data.events
         keys = [event["idempotency_key"] for event in events]
         assert 0.01 < 1 - len(set(keys)) / len(keys) < 0.03  # some are sent twice
         assert any(event.get("amount", 0) < 0 for event in events)
-        later = journeys(shop, NOW.replace(month=5)).events
-        assert {event["idempotency_key"] for event in later} == set(keys)
+        later_events = journeys(shop, NOW.replace(month=5)).events
+        assert {event["idempotency_key"] for event in later_events} == set(keys)
 
 
 def test_page_views_go_back_as_far_as_orders() -> None:
     for shop in SHOPS:
         visits = [*journeys(shop, NOW).visits, *passers_by(shop, NOW)][:: 1 if IS_LONG else 8]
         hits = make_hits(shop, visits, NOW)
-        moments = [hit.occurred_at for hit in hits]
+        moments = [view.occurred_at for view in hits]
         assert moments == sorted(moments)
         assert moments[-1] < NOW.timestamp() * 1000
-        by_week = Counter(int(moments[-1] - moment) // (7 * 86_400_000) for moment in moments)
-        assert min(by_week[week] for week in range(DAYS // 7)) > 0.5 * len(hits) / (DAYS // 7)
-        assert len({hit.key for hit in hits}) == len(hits) > len(visits)
-        assert {hit.device_type for hit in hits} == {"desktop", "mobile"}
+        views_by_week = Counter(int(moments[-1] - moment) // (7 * 86_400_000) for moment in moments)
+        assert min(views_by_week[week] for week in range(DAYS // 7)) > 0.5 * len(hits) / (DAYS // 7)
+        assert len({view.key for view in hits}) == len(hits) > len(visits)
+        assert {view.device_type for view in hits} == {"desktop", "mobile"}
         assert hits == make_hits(shop, visits, NOW)
 
 
@@ -295,20 +295,20 @@ def test_as_many_visits_convert_as_in_a_usual_shop(days: int) -> None:
 
 def test_two_periods_can_be_compared_and_today_has_something() -> None:
     for shop in SHOPS:
-        at = [event["event_time"] for event in journeys(shop, NOW).events]
+        event_times = [event["event_time"] for event in journeys(shop, NOW).events]
         middle = f"{NOW - timedelta(days=90):%Y-%m-%d}"
-        older = sum(moment < middle for moment in at)
-        assert 0.2 < older / len(at) < 0.6
-        assert f"{NOW - timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}" < max(at)
+        older = sum(moment < middle for moment in event_times)
+        assert 0.2 < older / len(event_times) < 0.6
+        assert f"{NOW - timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}" < max(event_times)
 
 
 def test_the_classifier_tells_where_visits_come_from() -> None:
     """No event names a source: the source of a visit is derived from its page and referrer."""
     rules: set[str] = set()
     for shop in SHOPS:
-        sent = journeys(shop, NOW)
-        assert not [event for event in sent.events if "trk_source" in event]
-        for visit in sent.visits:
-            told = explain(Landing(visit["url"], visit.get("referrer"), SourceParameters(None)))
-            rules.add(told.outcome.rule if isinstance(told.outcome, Source) else "nothing")
+        sample_data = journeys(shop, NOW)
+        assert not [event for event in sample_data.events if "trk_source" in event]
+        for visit in sample_data.visits:
+            explanation = explain(Landing(visit["url"], visit.get("referrer"), SourceParameters(None)))
+            rules.add(explanation.outcome.rule if isinstance(explanation.outcome, Source) else "nothing")
     assert {"gclid", "utm_source_paid", "utm_source", "referrer", "other_site"} <= rules

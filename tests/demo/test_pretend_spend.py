@@ -32,9 +32,9 @@ def run(name: str, exchange: Exchange[Any], secrets: dict[str, str]) -> Any:
         assert isinstance(step, EgressRequest)
         call = platform.authorize(step, credentials(name, secrets))
         target = call.url.removeprefix("https://pretend.example")
-        found = answer_meta(target, call.headers) or answer_google(target, call.headers, call.body)
-        assert found is not None
-        status, body = found
+        answer_pair = answer_meta(target, call.headers) or answer_google(target, call.headers, call.body)
+        assert answer_pair is not None
+        status, body = answer_pair
         answer = EgressResponse(status=status, body=msgspec.json.encode(body))
         try:
             step = exchange.send(platform.decode(answer))
@@ -53,13 +53,13 @@ def credentials(name: str, secrets: dict[str, str]) -> Credentials:
 @pytest.mark.parametrize("name", ACCOUNTS)
 def test_it_works(name: str) -> None:
     platform, secrets = PLATFORMS[name], ACCOUNTS[name][1]
-    given = credentials(name, secrets)
-    account = run(name, platform.read_account(given), secrets)
-    found = find_account(name, account.id)
-    assert found is not None
-    assert (account.currency, account.timezone) == (found[1].currency, found[1].timezone)
+    platform_credentials = credentials(name, secrets)
+    account = run(name, platform.read_account(platform_credentials), secrets)
+    account_entry = find_account(name, account.id)
+    assert account_entry is not None
+    assert (account.currency, account.timezone) == (account_entry[1].currency, account_entry[1].timezone)
     request = ReportRequest(account, Level.CAMPAIGN, DAYS, 500)
-    rows = run(name, platform.read_rows(given, request), secrets)
+    rows = run(name, platform.read_rows(platform_credentials, request), secrets)
     assert {(f"{row.date}", row.campaign_id): row.amount for row in rows} == {
         (row["date"], row["campaign_id"]): Decimal(row["amount"])
         for row in spend(NORDLICHT, datetime.now(UTC))
@@ -69,6 +69,6 @@ def test_it_works(name: str) -> None:
 
 
 def test_another_token() -> None:
-    wrong = {"access_token": "another"}
+    wrong_secrets = {"access_token": "another"}
     with pytest.raises(Fault, match="Invalid OAuth access token"):
-        run("meta", PLATFORMS["meta"].read_account(credentials("meta", wrong)), wrong)
+        run("meta", PLATFORMS["meta"].read_account(credentials("meta", wrong_secrets)), wrong_secrets)

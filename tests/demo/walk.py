@@ -33,13 +33,13 @@ class Walk:
         self.faults: list[str] = []
 
     def walk(self, starts: list[str]) -> None:
-        waiting = [*starts]
-        while waiting and len(self.seen) < MOST_PAGES:
-            address = waiting.pop(0)
+        pending_addresses = [*starts]
+        while pending_addresses and len(self.seen) < MOST_PAGES:
+            address = pending_addresses.pop(0)
             if address in self.seen or not self._is_new_shape(address):
                 continue
             self.seen.add(address)
-            waiting += self._visit(address)
+            pending_addresses += self._visit(address)
 
     def _is_new_shape(self, address: str) -> bool:
         path, _, query = address.partition("?")

@@ -11,7 +11,7 @@ from tests.support.sizes import ROOT
 
 WHERE = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/clients/*.md", "sdks/*/README.md",
          "src/headwater/forwarding/platforms/*/README.md")  # fmt: skip
-PAGES = [path.relative_to(ROOT).as_posix() for each in WHERE for path in sorted(ROOT.glob(each))]
+PAGES = [path.relative_to(ROOT).as_posix() for pattern in WHERE for path in sorted(ROOT.glob(pattern))]
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
@@ -116,10 +116,10 @@ class Block:
     @property
     def lines(self) -> list[str]:
         """Its commands, with those on several lines joined."""
-        whole = re.sub(r"\\\n\s*", " ", self.text)
-        if "curl " in whole:  # a quoted body spans lines, too
-            whole = re.sub(r"('\{[^']*')", lambda match: match[0].replace("\n", " "), whole)
-        return [line for line in whole.splitlines() if line.strip()]
+        text = re.sub(r"\\\n\s*", " ", self.text)
+        if "curl " in text:  # a quoted body spans lines, too
+            text = re.sub(r"('\{[^']*')", lambda match: match[0].replace("\n", " "), text)
+        return [line for line in text.splitlines() if line.strip()]
 
     def stands_in(self, table: dict[tuple[str, str], str]) -> bool:
         """Return whether a table contains it."""

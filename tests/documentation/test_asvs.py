@@ -36,18 +36,24 @@ def test_every_requirement_once() -> None:
         for section, count in (text.split(":") for text in sections.split())
         for number in range(1, int(count) + 1)
     ]
-    assert [each.id for each in REQUIREMENTS] == expected
-    assert Counter(each.level for each in REQUIREMENTS) == LEVELS
+    assert [requirement.id for requirement in REQUIREMENTS] == expected
+    assert Counter(requirement.level for requirement in REQUIREMENTS) == LEVELS
 
 
 def test_verdicts_have_reasons() -> None:
     assert [
-        each.id for each in REQUIREMENTS if each.verdict not in VERDICTS or not each.note.endswith(".")
+        requirement.id
+        for requirement in REQUIREMENTS
+        if requirement.verdict not in VERDICTS or not requirement.note.endswith(".")
     ] == []
-    bare = [each.id for each in REQUIREMENTS if not each.evidence and each.verdict in {"met", "partly"}]
+    bare = [
+        requirement.id
+        for requirement in REQUIREMENTS
+        if not requirement.evidence and requirement.verdict in {"met", "partly"}
+    ]
     assert bare == []
 
 
 def test_the_evidence_exists() -> None:
-    named = {path for each in REQUIREMENTS for path in each.evidence}
-    assert {path for path in named if not (ROOT / path.partition("#")[0]).exists()} == set()
+    evidence = {path for requirement in REQUIREMENTS for path in requirement.evidence}
+    assert {path for path in evidence if not (ROOT / path.partition("#")[0]).exists()} == set()

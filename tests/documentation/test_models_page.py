@@ -23,28 +23,28 @@ COUNTED = re.compile(rf"\b({'|'.join(NUMBERS)}) (?:attribution |\[)?models", re.
 
 def test_it_works() -> None:
     path = [
-        Touch(at, 1, None, FIRST + timedelta(days=day - 1), source)
-        for at, (day, source) in enumerate(zip(DAYS, SOURCES, strict=True))
+        Touch(index, 1, None, FIRST + timedelta(days=day - 1), source)
+        for index, (day, source) in enumerate(zip(DAYS, SOURCES, strict=True))
     ]
     rows = re.findall(r"^(\w+) +([·█▌].*)$", PAGE, re.MULTILINE)
     assert [model for model, _ in rows] == list(MODELS)
     for model, cells in rows:
-        drawn = [re.fullmatch(r"(?:([█▌]+) (\d+)|·)", cell) for cell in re.split(r" {2,}", cells)]
+        matches = [re.fullmatch(r"(?:([█▌]+) (\d+)|·)", cell) for cell in re.split(r" {2,}", cells)]
         credit = dict.fromkeys(range(len(SOURCES)), 0)
-        credit |= {touch.id: round(part * 100) for touch, part in weights(model, path, TRAINED_MODEL)}
-        assert [int(cell[2] or 0) for cell in drawn if cell] == list(credit.values()), model
-        bars = [(cell[1] or "") for cell in drawn if cell]
+        credit |= {touch.id: round(fraction * 100) for touch, fraction in weights(model, path, TRAINED_MODEL)}
+        assert [int(cell[2] or 0) for cell in matches if cell] == list(credit.values()), model
+        bars = [(cell[1] or "") for cell in matches if cell]
         lengths = [bar.count("█") * 10 + bar.count("▌") * 5 for bar in bars]
-        assert lengths == [5 * round(part / 5) for part in credit.values()], model
+        assert lengths == [5 * round(percent / 5) for percent in credit.values()], model
 
 
 def test_every_page_counts_as_many_models() -> None:
     """They state the number of all models, except the page on performance, which covers only some."""
-    counted = {
+    numbers_by_page = {
         path.name: [NUMBERS[word.lower()] for word in COUNTED.findall(path.read_text())]
         for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
         if path.name != "performance.md"
     }
-    told = {name: numbers for name, numbers in counted.items() if numbers}
-    assert {"README.md", "attribution.md", "console.md", "reports.md"} <= set(told)
-    assert {number for numbers in told.values() for number in numbers} == {len(MODELS)}
+    stated_numbers = {name: numbers for name, numbers in numbers_by_page.items() if numbers}
+    assert {"README.md", "attribution.md", "console.md", "reports.md"} <= set(stated_numbers)
+    assert {number for numbers in stated_numbers.values() for number in numbers} == {len(MODELS)}

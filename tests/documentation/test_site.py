@@ -78,15 +78,15 @@ class Html(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
-        if tag == "a" and found.get("href"):
-            self.links.append(str(found["href"]))
+        attributes = dict(attrs)
+        if attributes.get("id"):
+            self.ids.append(str(attributes["id"]))
+        if tag == "a" and attributes.get("href"):
+            self.links.append(str(attributes["href"]))
         if tag == "pre":
-            self.pieces.append(found.get("tabindex") == "0")
+            self.pieces.append(attributes.get("tabindex") == "0")
         if tag in {"script", "img", "link"}:
-            self.loaded.append(str(found.get("src") or found.get("href")))
+            self.loaded.append(str(attributes.get("src") or attributes.get("href")))
 
 
 @pytest.fixture(scope="module")
@@ -103,24 +103,24 @@ def test_it_works(pages: dict[str, Html]) -> None:
 
 
 def test_every_page_is_in_it_once() -> None:
-    listed = Counter(page.path for part in read_parts() for page in part.pages)
-    written = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert written - set(listed) == set()
-    assert set(listed.values()) == {1}
+    page_counts = Counter(page.path for chapter in read_parts() for page in chapter.pages)
+    source_paths = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert source_paths - set(page_counts) == set()
+    assert set(page_counts.values()) == {1}
 
 
 def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Html]) -> None:
-    broken: list[str] = []
+    broken_links: list[str] = []
     for url, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), url
         for link in page.links:
             target, anchor = urldefrag(urljoin(f"/{url}", link))
             if target.startswith(("http", "mailto:")):
                 continue
-            known = pages.get(target.removeprefix("/"))
-            if known is None or (anchor and unquote(anchor) not in known.ids):
-                broken.append(f"{url}: {link}")
-    assert broken == []
+            target_page = pages.get(target.removeprefix("/"))
+            if target_page is None or (anchor and unquote(anchor) not in target_page.ids):
+                broken_links.append(f"{url}: {link}")
+    assert broken_links == []
 
 
 def test_code_is_scrolled_by_keys(pages: dict[str, Html]) -> None:
@@ -130,21 +130,21 @@ def test_code_is_scrolled_by_keys(pages: dict[str, Html]) -> None:
 
 def test_nothing_is_fetched_from_elsewhere(pages: dict[str, Html], site_folder: Path) -> None:
     for url, page in pages.items():
-        for loaded in page.loaded:
-            assert (site_folder / url).parent.joinpath(loaded).is_file(), (url, loaded)
+        for address in page.loaded:
+            assert (site_folder / url).parent.joinpath(address).is_file(), (url, address)
     assert "url(" not in (site_folder / "site.css").read_text()
     assert "fetch" not in (site_folder / "search.js").read_text()
 
 
 def test_the_search_finds_what_people_ask_for(site_folder: Path) -> None:
     script = Path(__file__).parent / "search.cjs"
-    ran = subprocess.run(
+    result = subprocess.run(
         [NODE, script, site_folder, json.dumps(list(QUESTIONS))], capture_output=True, text=True,
         check=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
-    found = dict(zip(QUESTIONS, json.loads(ran.stdout), strict=True))
+    results = dict(zip(QUESTIONS, json.loads(result.stdout), strict=True))
     assert {
-        question: pages for question, pages in found.items()
+        question: pages for question, pages in results.items()
         if QUESTIONS[question] not in pages[:FIRST]
     } == {}  # fmt: skip
 
@@ -153,8 +153,8 @@ def test_words_of_the_glossary_are_linked_once_a_page(pages: dict[str, Html]) ->
     terms = {f"term-{slug(term)}" for term in linked_terms()}
     assert terms <= set(pages["glossary.html"].ids)
     for url, page in pages.items():
-        linked = Counter(link for link in page.links if "glossary.html#term-" in link)
-        assert set(linked.values()) <= {1}, url
+        link_counts = Counter(link for link in page.links if "glossary.html#term-" in link)
+        assert set(link_counts.values()) <= {1}, url
     assert "glossary.html#term-touchpoint" in pages["attribution.html"].links
 
 
@@ -162,13 +162,13 @@ def test_two_builds_are_the_same(site_folder: Path, tmp_path: Path) -> None:
     build(tmp_path / "again")
     for path in site_folder.rglob("*"):
         if path.is_file():
-            again = tmp_path / "again" / path.relative_to(site_folder)
-            assert again.read_bytes() == path.read_bytes()
+            second_copy = tmp_path / "again" / path.relative_to(site_folder)
+            assert second_copy.read_bytes() == path.read_bytes()
 
 
 def test_a_broken_link_fails_the_build() -> None:
-    place = Place("docs/a.md", "a.html", {"docs/b.md": "b.html"}, lambda path: path == "LICENSE")
-    good = render("# A\n\n[b](b.md#x) [licence](../LICENSE) [far](https://a.example)", place)
-    assert '<a href="b.html#x">b</a> licence <a href="https://a.example">' in good.html
+    location = Place("docs/a.md", "a.html", {"docs/b.md": "b.html"}, lambda path: path == "LICENSE")
+    page = render("# A\n\n[b](b.md#x) [licence](../LICENSE) [far](https://a.example)", location)
+    assert '<a href="b.html#x">b</a> licence <a href="https://a.example">' in page.html
     with pytest.raises(BrokenLinkError, match=r"docs/a\.md: c\.md"):
-        render("[c](c.md)", place)
+        render("[c](c.md)", location)

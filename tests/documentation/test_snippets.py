@@ -71,14 +71,14 @@ def test_what_is_typed_in_works(
     if "curl" in script and shutil.which("curl") is None:
         pytest.skip("no curl found")
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    ran = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False,
         timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL,
         env=environment(
             HEADWATER_DATABASE_URL=database_url, HEADWATER_DATA_DIR=str(server.data_dir), PATH=path
         ),
     )  # fmt: skip
-    assert ran.returncode == 0, script + "\n" + ran.stdout + ran.stderr
+    assert result.returncode == 0, script + "\n" + result.stdout + result.stderr
 
 
 def test_every_block_is_run_or_has_its_reason() -> None:
@@ -92,13 +92,13 @@ def test_every_block_is_run_or_has_its_reason() -> None:
 
 def test_no_reason_is_left_over() -> None:
     for table in (ELSEWHERE, NOTHING_TO_RUN):
-        for one in table:
-            assert any(block.stands_in({one: ""}) for block in BLOCKS), one
+        for key in table:
+            assert any(block.stands_in({key: ""}) for block in BLOCKS), key
     lines = [line for block in BLOCKS if block.is_shell for line in block.lines]
     for pattern in NOT_RUN:
         assert any(re.match(pattern, line) for line in lines), pattern
-    for told in ELSEWHERE.values():
-        assert (ROOT / told).exists()
+    for test_path in ELSEWHERE.values():
+        assert (ROOT / test_path).exists()
 
 
 def of(page: str, start: str) -> str:
@@ -131,8 +131,8 @@ def test_a_signature_in_php() -> None:
     code = lower + of("docs/tracker.md", "<?php") + call
     python: dict[str, Any] = {}
     exec(of("docs/tracker.md", "import hashlib"), python)
-    ran = subprocess.run([php], input=code, capture_output=True, text=True, check=True)
-    assert ran.stdout == python["sign_identity"]("s", 1790000000, " A@B.example ", "7")
+    result = subprocess.run([php], input=code, capture_output=True, text=True, check=True)
+    assert result.stdout == python["sign_identity"]("s", 1790000000, " A@B.example ", "7")
 
 
 def test_what_an_operator_asks_the_database(connection: psycopg.Connection) -> None:

@@ -36,7 +36,7 @@ def send(
 ) -> list[EgressResponse]:
     async def run() -> list[EgressResponse]:
         async with (egress or (lambda: Egress(LOCAL, seconds=5)))() as client:
-            return [await client.send(each) for each in (call, *more)]
+            return [await client.send(request) for request in (call, *more)]
 
     return asyncio.run(run())
 
@@ -86,10 +86,13 @@ def test_every_status_is_an_answer(status: int) -> None:
 
 
 def test_redirects_are_not_followed() -> None:
-    with FakePlatform() as other, FakePlatform(fake.Redirect(f"{other.url}/stolen")) as platform:
+    with (
+        FakePlatform() as other_platform,
+        FakePlatform(fake.Redirect(f"{other_platform.url}/stolen")) as platform,
+    ):
         answer = post(f"{platform.url}/")
-        assert (answer.status, answer.headers["location"]) == (307, f"{other.url}/stolen")
-        assert (len(platform.requests), other.connections) == (1, 0)
+        assert (answer.status, answer.headers["location"]) == (307, f"{other_platform.url}/stolen")
+        assert (len(platform.requests), other_platform.connections) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +101,10 @@ def test_redirects_are_not_followed() -> None:
 )
 def test_the_deadline_is_for_everything(step: fake.Step) -> None:
     with FakePlatform(step) as platform:
-        began = time.monotonic()
+        start = time.monotonic()
         with pytest.raises(TimedOut, match=r"127\.0\.0\.1 did not answer in time\."):
             post(f"{platform.url}/", seconds=0.3)
-        assert 0.3 <= time.monotonic() - began < 1.3
+        assert 0.3 <= time.monotonic() - start < 1.3
 
 
 def test_the_deadline_is_for_the_name_server_too() -> None:
@@ -200,10 +203,10 @@ def test_nothing_inside_is_called(host: str) -> None:
 
 def answering(*answers: list[str]) -> Callable[[str, int], Any]:
     """Return a resolver that gives a different answer each time."""
-    left = list(answers)
+    answers_left = list(answers)
 
     async def resolve(_: str, __: int) -> list[str]:
-        return left.pop(0)
+        return answers_left.pop(0)
 
     return resolve
 
@@ -238,14 +241,14 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
         resolver = answering(["8.8.8.8", "1.1.1.1"], ["127.0.0.1"], ["127.0.0.1"])
         async with Egress(resolver=resolver, seconds=5) as client:
             backend = client._pool._network_backend
-            dialled = Dialled()
-            backend._plain = dialled  # type: ignore[union-attr]
+            dialler = Dialled()
+            backend._plain = dialler  # type: ignore[union-attr]
             with pytest.raises(Unreachable):
                 await client.send(EgressRequest(url="https://rebinding.example/"))
-            first = list(dialled.addresses)
+            first = list(dialler.addresses)
             with pytest.raises(AddressRefused):
                 await client.send(EgressRequest(url="https://rebinding.example/"))
-            assert dialled.addresses == first
+            assert dialler.addresses == first
         return first
 
     with FakePlatform() as platform:

@@ -108,7 +108,7 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "why"), [(text, why) for why, texts in REFUSED.items() for text in texts]
+    ("address", "why"), [(text, refusal) for refusal, texts in REFUSED.items() for text in texts]
 )
 def test_refused(address: str, why: AddressRefusal) -> None:
     assert find_refusal(ip_address(address)) is why
@@ -138,17 +138,17 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 @given(st.ip_addresses(v=4))
 def test_each_form_of_an_address_is_as_good_as_the_address(address: IPv4Address) -> None:
-    why = find_refusal(address)
+    reason = find_refusal(address)
     number = int(address)
-    assert find_refusal(IPv6Address((0xFFFF << 32) + number)) is why
-    assert find_refusal(IPv6Address((0x64FF9B << 96) + number)) is why
+    assert find_refusal(IPv6Address((0xFFFF << 32) + number)) is reason
+    assert find_refusal(IPv6Address((0x64FF9B << 96) + number)) is reason
     assert find_refusal(IPv6Address((0x2002 << 112) + (number << 80))) is AddressRefusal.TUNNEL
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
 def test_what_python_calls_private_is_never_connected_to(address: IPv4Address | IPv6Address) -> None:
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    if (mapped or address).is_private or address.is_multicast or address.is_link_local:
+    mapped_address = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    if (mapped_address or address).is_private or address.is_multicast or address.is_link_local:
         assert find_refusal(address) is not None
 
 

@@ -49,10 +49,10 @@ class TlsServer:
 def test_it_works(tmp_path: Path) -> None:
     file = certify(tmp_path, "platform.test")
     server = TlsServer(file)
-    trusting = ssl.create_default_context(cafile=file)
-    assert asyncio.run(server.call(trusting, "platform.test")).status == 200
+    trusting_context = ssl.create_default_context(cafile=file)
+    assert asyncio.run(server.call(trusting_context, "platform.test")).status == 200
     assert server.asked == ["platform.test"]
     with pytest.raises(Unreachable, match="certificate is not valid"):
-        asyncio.run(server.call(trusting, "other.test"))
+        asyncio.run(server.call(trusting_context, "other.test"))
     with pytest.raises(Unreachable, match="certificate is not valid"):
         asyncio.run(TlsServer(file).call(None, "platform.test"))

@@ -23,10 +23,10 @@ TO = "ada@example.com"
 
 
 def message() -> EmailMessage:
-    made = EmailMessage()
-    made["From"], made["To"], made["Subject"] = "alerts@example.com", TO, "Visits stopped"
-    made.set_content("The tag is gone.")
-    return made
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "alerts@example.com", TO, "Visits stopped"
+    mail.set_content("The tag is gone.")
+    return mail
 
 
 def send(url: str, tls: ssl.SSLContext | None = None, seconds: float = 5.0) -> None:
@@ -50,11 +50,11 @@ def plain() -> Iterator[Mailbox]:
 def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A server's context, and the context of a client that trusts it under the name localhost."""
     file = certify(tmp_path_factory.mktemp("mail"), "localhost")
-    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ours.load_cert_chain(file)
-    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    theirs.load_verify_locations(file)
-    return ours, theirs
+    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context.load_cert_chain(file)
+    client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client_context.load_verify_locations(file)
+    return server_context, client_context
 
 
 def test_it_works(plain: Mailbox) -> None:
@@ -72,28 +72,28 @@ def test_tls_is_required_unless_chosen_otherwise(plain: Mailbox) -> None:
 
 
 def test_tls_and_a_password(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
-    ours, theirs = contexts
+    server_context, client_context = contexts
     secret = PASSWORD.replace(" ", "%20")
-    with serve_mail(ours, asks=True) as mailbox:
+    with serve_mail(server_context, asks=True) as mailbox:
         host = f"localhost:{mailbox.port}"
-        send(f"smtp://{USER}:{secret}@{host}", theirs)
+        send(f"smtp://{USER}:{secret}@{host}", client_context)
         assert len(mailbox.taken) == 1
-        error = refusal(f"smtp://{USER}:wrong@{host}", theirs)
+        error = refusal(f"smtp://{USER}:wrong@{host}", client_context)
         assert "refuses the user name or password in HEADWATER_SMTP_URL" in str(error)
         assert "wrong" not in str(error)
-        error = refusal(f"smtp://{host}", theirs)
+        error = refusal(f"smtp://{host}", client_context)
         assert "does not send for alerts@example.com" in str(error)
         error = refusal(f"smtp://{USER}:{secret}@{host}")
         assert "TLS with localhost" in str(error)
-        error = refusal(f"smtp://{USER}:{secret}@127.0.0.1:{mailbox.port}", theirs)
+        error = refusal(f"smtp://{USER}:{secret}@127.0.0.1:{mailbox.port}", client_context)
         assert "TLS with 127.0.0.1" in str(error)
         assert len(mailbox.taken) == 1
 
 
 def test_tls_from_the_beginning(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
-    ours, theirs = contexts
-    with serve_mail(ours, is_tls_first=True) as mailbox:
-        send(f"smtps://localhost:{mailbox.port}", theirs)
+    server_context, client_context = contexts
+    with serve_mail(server_context, is_tls_first=True) as mailbox:
+        send(f"smtps://localhost:{mailbox.port}", client_context)
         assert len(mailbox.taken) == 1
 
 
@@ -120,13 +120,13 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize("drip", [b"", b"2"])
 def test_a_slow_server_is_left(drip: bytes) -> None:
     """One server sends nothing, the other sends a byte now and then."""
-    done = threading.Event()
+    is_over = threading.Event()
 
     def serve(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.sendall(b"220 ready\r\n")
-            while not done.wait(0.05):
+            while not is_over.wait(0.05):
                 try:
                     connection.sendall(drip)
                 except OSError:
@@ -135,12 +135,12 @@ def test_a_slow_server_is_left(drip: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve, args=(listener,), daemon=True)
         thread.start()
-        began = time.monotonic()
+        start = time.monotonic()
         error = refusal(f"smtp://127.0.0.1:{listener.getsockname()[1]}", seconds=0.5)
-        done.set()
+        is_over.set()
         thread.join()
     assert "did not answer in time" in str(error)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - start < 5
 
 
 @pytest.mark.parametrize(

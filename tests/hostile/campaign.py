@@ -55,21 +55,21 @@ class Figures:
 
 async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: Figures) -> None:
     """Send one request of each kind repeatedly, until cancelled."""
-    made = [make(SIZE) for make in bodies().values()]
-    named = b'{"site":"' + site_key.encode() + b'","token":"t","items":'
-    authorized = {"Authorization": f"Bearer {key}"}
+    hostile_bodies = [make(SIZE) for make in bodies().values()]
+    body_start = b'{"site":"' + site_key.encode() + b'","token":"t","items":'
+    key_header = {"Authorization": f"Bearer {key}"}
     api = "/public-api/v1"
     for turn in count():
-        body = made[turn % len(made)]
+        body = hostile_bodies[turn % len(hostile_bodies)]
         agent = f"{turn}" + "aB-"[turn % 3] * 2000
         page = {"Origin": ORIGIN, "User-Agent": agent}
         requests: list[httpx.Request] = [
             client.build_request("POST", "/t", content=body),
-            client.build_request("POST", "/t", content=named + body + b"}", headers=page),
+            client.build_request("POST", "/t", content=body_start + body + b"}", headers=page),
             client.build_request("GET", "/mcp/oauth/register/" + ":" * 8000 + "g"),
-            client.build_request("GET", f"{api}/contacts?email=" + "%22%5C" * 3000, headers=authorized),
-            client.build_request("POST", f"{api}/events/track", content=body, headers=authorized),
-            client.build_request("POST", f"{api}/contacts", content=body, headers=authorized),
+            client.build_request("GET", f"{api}/contacts?email=" + "%22%5C" * 3000, headers=key_header),
+            client.build_request("POST", f"{api}/events/track", content=body, headers=key_header),
+            client.build_request("POST", f"{api}/contacts", content=body, headers=key_header),
             client.build_request("POST", "/mcp/oauth/register", content=body),
         ]
         for request in requests:
@@ -99,9 +99,9 @@ async def _honest(client: httpx.AsyncClient, sender: int, key: str, rate: float,
 
 async def _health(client: httpx.AsyncClient, figures: Figures) -> None:
     while True:
-        started = time.monotonic()
+        start = time.monotonic()
         await client.get("/healthz")
-        figures.health.append(time.monotonic() - started)
+        figures.health.append(time.monotonic() - start)
         await asyncio.sleep(HEALTH_EVERY)
 
 
@@ -111,13 +111,13 @@ async def _for(
     """Work for this time, or longer on a slow machine, until it is enough."""
     tasks = [asyncio.ensure_future(work()) for work in works]
     ends_at = time.monotonic() + PATIENCE_SECONDS
-    done, waiting = await asyncio.wait(tasks, timeout=seconds)
-    while not done and not is_enough() and time.monotonic() < ends_at:
-        done, waiting = await asyncio.wait(tasks, timeout=HEALTH_EVERY)
-    for task in waiting:
+    finished_tasks, unfinished_tasks = await asyncio.wait(tasks, timeout=seconds)
+    while not finished_tasks and not is_enough() and time.monotonic() < ends_at:
+        finished_tasks, unfinished_tasks = await asyncio.wait(tasks, timeout=HEALTH_EVERY)
+    for task in unfinished_tasks:
         task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    for task in done:
+    await asyncio.gather(*unfinished_tasks, return_exceptions=True)
+    for task in finished_tasks:
         task.result()  # the tasks don't end by themselves
 
 
@@ -126,15 +126,18 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
     site_key, key = keys
     timeout = httpx.Timeout(60)
     async with (
-        httpx.AsyncClient(base_url=url, timeout=timeout) as bad,
-        httpx.AsyncClient(base_url=url, timeout=timeout, headers={"User-Agent": CHROME}) as good,
+        httpx.AsyncClient(base_url=url, timeout=timeout) as bad_client,
+        httpx.AsyncClient(base_url=url, timeout=timeout, headers={"User-Agent": CHROME}) as good_client,
         httpx.AsyncClient(base_url=url, timeout=timeout) as watch,
     ):
         await _for(
             seconds,
             [
-                lambda: _hostile(bad, site_key, key, figures),
-                *(partial(_honest, good, sender, key, rate / SENDERS, figures) for sender in range(SENDERS)),
+                lambda: _hostile(bad_client, site_key, key, figures),
+                *(
+                    partial(_honest, good_client, sender, key, rate / SENDERS, figures)
+                    for sender in range(SENDERS)
+                ),
                 lambda: _health(watch, figures),
             ],
             lambda: figures.hostile >= LEAST_HOSTILE,

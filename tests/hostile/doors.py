@@ -129,12 +129,12 @@ MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 
 def _report(body: bytes) -> object:
     """Read a tracker's body as far as possible."""
-    read = Body(body)
-    read.site()
-    report = read.report(NOW)
-    for item in read.items():
+    page_body = Body(body)
+    page_body.site()
+    report = page_body.report(NOW)
+    for item in page_body.items():
         is_page(item)
-    return [_accepted(item, report) for item in read.items()]
+    return [_accepted(item, report) for item in page_body.items()]
 
 
 def _accepted(item: Any, report: Any) -> object:

@@ -38,9 +38,9 @@ def _fill(text: str) -> None:
         ]
         + [{"name": "purchase", "params": {"transaction_id": "1", "items": [{"price": text}]}}],
     }
-    for more in ({}, {"timestamp_micros": text}, {"consent": {"ad_user_data": text}}):
+    for extra_members in ({}, {"timestamp_micros": text}, {"consent": {"ad_user_data": text}}):
         try:
-            _translate(json.dumps({"client_id": "a1", **members, **more}).encode())
+            _translate(json.dumps({"client_id": "a1", **members, **extra_members}).encode())
         except Invalid:
             continue
 

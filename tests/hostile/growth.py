@@ -65,9 +65,9 @@ def seconds(run: Run[T], make: Make[T], size: int, times: int, first: int = 0) -
     best = float("inf")
     for turn in range(first, first + times):
         value = make(size - APART * turn if size > ONCE else size)
-        started = time.thread_time()
+        start = time.thread_time()
         _quietly(run, value)
-        best = min(best, time.thread_time() - started)
+        best = min(best, time.thread_time() - start)
         if best < NOTICED / 10:
             break
     return best
@@ -112,16 +112,16 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
     """
     before, last = 0.0, 0
     for size in _sizes(min(door.longest, SCREEN)):
-        fault, taken = _judge(door, make, size, before)
+        fault, duration = _judge(door, make, size, before)
         if fault:
             return fault
-        before, last = taken, size
+        before, last = duration, size
     if last == door.longest:
         return None
     if before <= NOTICED:
-        taken = seconds(door.run, make, door.longest, 1)
+        duration = seconds(door.run, make, door.longest, 1)
         linear = before * door.longest / last * FASTER_THAN_INPUT
-        if taken <= min(door.slow, max(NOTICED, linear)):
+        if duration <= min(door.slow, max(NOTICED, linear)):
             return None
     for size in _sizes(door.longest):
         if size > last:
@@ -135,28 +135,28 @@ def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str |
     """Return the fault at a size, if any, and the seconds it takes. `before` is the time of a smaller
     size.
     """
-    taken = seconds(door.run, make, size, 1)
-    if taken > door.slow * FAR and size <= ONCE:
-        return f"{taken * 1000:.1f} ms for {size} characters", taken
-    if _is_fault(door, taken, before, size):  # once more, with patience
+    duration = seconds(door.run, make, size, 1)
+    if duration > door.slow * FAR and size <= ONCE:
+        return f"{duration * 1000:.1f} ms for {size} characters", duration
+    if _is_fault(door, duration, before, size):  # once more, with patience
         pace = measure_pace()
-        taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
+        duration = min(duration, seconds(door.run, make, size, AGAIN, 1))
         door = replace(door, slow=door.slow * max(1.0, pace, measure_pace()))
-        below = max(size // STEP, LEAST_FRESH)
-        smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
-        if _is_fault(door, taken, smaller, size):
-            grown = f"{smaller * 1000:.1f} ms for {below}"
-            return f"{taken * 1000:.1f} ms for {size} characters, {grown}", taken
-    return None, taken
+        smaller_size = max(size // STEP, LEAST_FRESH)
+        smaller = seconds(door.run, make, smaller_size, AGAIN, 1) if size > ONCE else before
+        if _is_fault(door, duration, smaller, size):
+            comparison = f"{smaller * 1000:.1f} ms for {smaller_size}"
+            return f"{duration * 1000:.1f} ms for {size} characters, {comparison}", duration
+    return None, duration
 
 
 def measure_pace() -> float:
     """Return how many times slower than at rest the machine currently is."""
     best = float("inf")
     for _ in range(3):
-        started = time.thread_time()
+        start = time.thread_time()
         sum(range(500_000))
-        best = min(best, time.thread_time() - started)
+        best = min(best, time.thread_time() - start)
     return best / AT_REST
 
 
@@ -181,7 +181,7 @@ def answer_length(answer: object, *, explains: bool) -> int:
     if callable(body):
         return len(body())  # type: ignore[arg-type]
     if isinstance(answer, BaseException):
-        return len(str(answer)) + sum(len(str(part)) for part in answer.args)
+        return len(str(answer)) + sum(len(str(argument)) for argument in answer.args)
     return len(answer) if explains and isinstance(answer, str) else 0
 
 

@@ -22,14 +22,14 @@ FIELDS = ("email", "event_name", "items", "events", "ads", "emails", "name", "se
 
 def texts() -> dict[str, Make[str]]:
     """Return texts by what they consist of, alone and with an unexpected end."""
-    made: dict[str, Make[str]] = {}
+    makers: dict[str, Make[str]] = {}
     for unit in UNITS:
         for end in ("", "!g"):
-            made[repr(unit + end)] = _repeated("", unit, end)
+            makers[repr(unit + end)] = _repeated("", unit, end)
     for begin in ("http://", "mailto:a@", "Mozilla/5.0 ", "[", '"'):
         for unit in ("a", ":", ".", "a.", "-", "@", "%", " "):
-            made[repr(begin + unit)] = _repeated(begin, unit, "")
-    return made
+            makers[repr(begin + unit)] = _repeated(begin, unit, "")
+    return makers
 
 
 def _repeated(begin: str, unit: str, end: str) -> Make[str]:
@@ -42,7 +42,7 @@ def _repeated(begin: str, unit: str, end: str) -> Make[str]:
 
 def bodies() -> dict[str, Make[bytes]]:
     """Return bodies by their fault."""
-    made: dict[str, Make[bytes]] = {
+    makers: dict[str, Make[bytes]] = {
         "many faults below a long key": _many_faults_below_a_long_key,
         "half a character and many faults": lambda size: (
             b'{"\\ud800":1,' + _many_faults_below_a_long_key(size)[1:]
@@ -67,11 +67,11 @@ def bodies() -> dict[str, Make[bytes]]:
     }
     for name in FIELDS:
         for unit in ('"', "\x00", "\ud800", "a@"):
-            made[f"{name} of {unit!r}"] = _text_in(name, unit)
-        made[f"{name} of empty items"] = _items_in(name, "{}")
-        made[f"{name} of wrong items"] = _items_in(name, '{"type":"page","profile_field_1":[]}')
-    made["every field wrong"] = _every_field_wrong
-    return made
+            makers[f"{name} of {unit!r}"] = _text_in(name, unit)
+        makers[f"{name} of empty items"] = _items_in(name, "{}")
+        makers[f"{name} of wrong items"] = _items_in(name, '{"type":"page","profile_field_1":[]}')
+    makers["every field wrong"] = _every_field_wrong
+    return makers
 
 
 def _many_faults_below_a_long_key(size: int) -> bytes:

@@ -29,12 +29,12 @@ Place = tuple[str, str]
 @cache
 def parsing_functions() -> frozenset[Place]:
     """Return the functions whose own source calls a parser."""
-    found: set[Place] = set()
+    places: set[Place] = set()
     for name, module in modules().items():
         assert module.__file__ is not None
         file = str(Path(module.__file__))
-        found |= {(file, where) for where in _functions(tree(name), _decoders(tree(name)))}
-    return frozenset(found)
+        places |= {(file, function) for function in _functions(tree(name), _decoders(tree(name)))}
+    return frozenset(places)
 
 
 def _decoders(module: ast.Module) -> set[str]:
@@ -43,9 +43,9 @@ def _decoders(module: ast.Module) -> set[str]:
     for statement in module.body:
         if not isinstance(statement, ast.Assign):
             continue
-        made = ast.unparse(statement.value)
-        if ".Decoder(" in made or made.startswith("TLDExtract("):
-            names |= {each.id for each in statement.targets if isinstance(each, ast.Name)}
+        expression = ast.unparse(statement.value)
+        if ".Decoder(" in expression or expression.startswith("TLDExtract("):
+            names |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
     return names
 
 
@@ -53,19 +53,19 @@ def _functions(module: ast.Module, decoders: set[str]) -> set[str]:
     """Return the qualified names of a module's functions that call a parser themselves, not only in nested
     functions.
     """
-    found: set[str] = set()
-    rest: list[tuple[ast.AST, str, str]] = [(module, "", "")]
-    while rest:
-        node, function, within = rest.pop()
+    functions: set[str] = set()
+    pending_nodes: list[tuple[ast.AST, str, str]] = [(module, "", "")]
+    while pending_nodes:
+        node, function, prefix = pending_nodes.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            function = f"{within}{node.name}"
-            within = f"{function}.<locals>."
+            function = f"{prefix}{node.name}"
+            prefix = f"{function}.<locals>."
         elif isinstance(node, ast.ClassDef):
-            within = f"{within}{node.name}."
+            prefix = f"{prefix}{node.name}."
         elif function and isinstance(node, ast.Call) and _parses(node, decoders):
-            found.add(function)
-        rest += [(child, function, within) for child in ast.iter_child_nodes(node)]
-    return found
+            functions.add(function)
+        pending_nodes += [(child, function, prefix) for child in ast.iter_child_nodes(node)]
+    return functions
 
 
 def _parses(call: ast.Call, decoders: set[str]) -> bool:

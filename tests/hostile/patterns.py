@@ -87,11 +87,11 @@ def _nodes(name: str) -> list[ast.AST]:
 @cache
 def _nodes_at_top(name: str) -> frozenset[ast.AST]:
     """Return the nodes that run when a module is imported, except in its classes."""
-    later = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return frozenset(
         node
         for statement in tree(name).body
-        if not isinstance(statement, later)
+        if not isinstance(statement, definitions)
         for node in ast.walk(statement)
     )
 
@@ -99,12 +99,12 @@ def _nodes_at_top(name: str) -> frozenset[ast.AST]:
 @cache
 def all_uses() -> list[Use]:
     """Return every pattern of the package. Fail when a pattern in the source can't be evaluated."""
-    found: dict[tuple[str, str, frozenset[str]], Use] = {}
+    uses: dict[tuple[str, str, frozenset[str]], Use] = {}
     for name, module in modules().items():
         for use in (*_in_values(name, module), *_in_source(name)):
             key = (use.where, str(use.pattern.pattern), use.methods)
-            found.setdefault(key, use)
-    return list(found.values())
+            uses.setdefault(key, use)
+    return list(uses.values())
 
 
 def _in_values(name: str, module: ModuleType) -> Iterator[Use]:
@@ -127,11 +127,11 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
     elif (depth and get_origin(value) is Annotated) or (depth and isinstance(value, UnionType)):
         yield from _patterns_in(get_args(value), depth - 1)
     elif depth and isinstance(value, tuple | list | set | frozenset):
-        for each in value:  # type: ignore[reportUnknownVariableType]
-            yield from _patterns_in(each, depth - 1)
+        for item in value:  # type: ignore[reportUnknownVariableType]
+            yield from _patterns_in(item, depth - 1)
     elif depth and isinstance(value, dict):
-        for each in value.values():  # type: ignore[reportUnknownVariableType]
-            yield from _patterns_in(each, depth - 1)
+        for item in value.values():  # type: ignore[reportUnknownVariableType]
+            yield from _patterns_in(item, depth - 1)
 
 
 @cache
@@ -147,22 +147,22 @@ def _methods_of(name: str, variable: str) -> frozenset[str] | None:
     without any.
     """
     private = variable.startswith("_")
-    called = _calls()[name if private else ""].get(variable) or _calls()[name].get("pattern")
-    return frozenset(called) if called else None
+    methods = _calls()[name if private else ""].get(variable) or _calls()[name].get("pattern")
+    return frozenset(methods) if methods else None
 
 
 @cache
 def _calls() -> dict[str, dict[str, set[str]]]:
     """Return the pattern methods called on variables, by module, and under "" for all modules."""
-    called: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    methods_by_variable: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name in modules():
         for node in _nodes(name):
             if isinstance(node, ast.Attribute) and node.attr in FUNCTIONS:
                 variable = getattr(node.value, "id", getattr(node.value, "attr", None))
                 if variable is not None:
-                    called[name][variable].add(node.attr)
-                    called[""][variable].add(node.attr)
-    return called
+                    methods_by_variable[name][variable].add(node.attr)
+                    methods_by_variable[""][variable].add(node.attr)
+    return methods_by_variable
 
 
 def _in_source(name: str) -> Iterator[Use]:
@@ -193,19 +193,21 @@ def _flags(node: ast.Call) -> int:
 
 def _worked_out(name: str, node: ast.expr, methods: frozenset[str], flags: int) -> Iterator[Use]:
     text = ast.unparse(node)
-    where = f"{name}:{node.lineno}"
+    location = f"{name}:{node.lineno}"
     try:
         value = eval(text, dict(vars(modules()[name])))
     except NameError:
-        known = [each for key, each in LOCAL.items() if key[0] == name and _same(key[1], text)]
-        assert known, f"{where}: the pattern {text} depends on a local value; add it to LOCAL"
-        for pattern in known[0]:
-            yield Use(where, re.compile(pattern, flags), methods)
+        listed_patterns = [
+            patterns for key, patterns in LOCAL.items() if key[0] == name and _same(key[1], text)
+        ]
+        assert listed_patterns, f"{location}: the pattern {text} depends on a local value; add it to LOCAL"
+        for pattern in listed_patterns[0]:
+            yield Use(location, re.compile(pattern, flags), methods)
         return
     if isinstance(value, re.Pattern):
-        yield Use(where, value, methods)
+        yield Use(location, value, methods)
     elif value is not None:
-        yield Use(where, re.compile(value, flags), methods)
+        yield Use(location, re.compile(value, flags), methods)
 
 
 def _same(one: str, other: str) -> bool:
@@ -282,5 +284,5 @@ def _inner(value: Any) -> Iterator[Any]:
     if isinstance(value, parser.SubPattern):
         yield value
     elif isinstance(value, tuple | list):
-        for each in value:  # type: ignore[reportUnknownVariableType]
-            yield from _inner(each)
+        for item in value:  # type: ignore[reportUnknownVariableType]
+            yield from _inner(item)

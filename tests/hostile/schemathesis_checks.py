@@ -159,7 +159,7 @@ def what_was_made_is_there(
     """The general check attributes every 404 to the id in the path. A company in the body can be missing,
     too.
     """
-    named = isinstance(case.body, dict) and "company_id" in case.body
-    if named and response.json().get("message") == "Company not found.":
+    names_company = isinstance(case.body, dict) and "company_id" in case.body
+    if names_company and response.json().get("message") == "Company not found.":
         return None
     return ensure_resource_availability(ctx, response, case)

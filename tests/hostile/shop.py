@@ -121,15 +121,15 @@ class Shop:
 
     def send(self, events: list[HostileEvent]) -> None:
         """Send events in their own ways. Refused ones aren't stored."""
-        batch = [each.body for each in events if each.way == "batch"]
+        batch = [hostile_event.body for hostile_event in events if hostile_event.way == "batch"]
         if batch:
             answer = self.api.post("/events/batch", json={"events": batch})
             results = answer.json().get("results", ())
             self.accepted += sum(result["status"] == "queued" for result in results)
-        for each in events:
-            if each.way != "batch":
-                answer = self._send_one(each)
-                assert answer.status_code < 500, (answer.status_code, each)
+        for hostile_event in events:
+            if hostile_event.way != "batch":
+                answer = self._send_one(hostile_event)
+                assert answer.status_code < 500, (answer.status_code, hostile_event)
                 self.accepted += answer.status_code in (200, 202, 204)
 
     def _send_one(self, each: HostileEvent) -> httpx.Response:
@@ -152,10 +152,10 @@ class Shop:
     def jobs(self) -> Iterator[str]:
         """Yield the faults of background jobs."""
         self.process()
-        rejected = self.house.connection.execute(
+        rejections = self.house.connection.execute(
             "SELECT reason, detail FROM rejected WHERE space_id = %s", (self.space_id,)
         ).fetchall()
-        yield from (f"rejected: {row}" for row in rejected)
+        yield from (f"rejected: {row}" for row in rejections)
         try:
             self.house.accounts.run(lambda _: self._watch())
         except Exception as error:  # noqa: BLE001 - every error is a finding

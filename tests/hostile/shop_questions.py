@@ -46,21 +46,21 @@ TOOLS = ("query_report", "query_spend", "query_paths", "list_events", "list_cont
 
 def honest_questions(dice: Random) -> list[tuple[str, dict[str, Any]]]:
     """Return queries about honest events only."""
-    only = {"event_names": HONEST, **EVER}
+    honest_filter = {"event_names": HONEST, **EVER}
     year = _months(12)
     questions: list[tuple[str, dict[str, Any]]] = [
-        ("/reports/paths", only), ("/reports/credits", only),
+        ("/reports/paths", honest_filter), ("/reports/credits", honest_filter),
         ("/reports/cohorts", {"event_names": HONEST, **year}),
-        ("/reports/spend", {**only, "group_by": dice.choice(("source", "campaign", "none"))}),
+        ("/reports/spend", {**honest_filter, "group_by": dice.choice(("source", "campaign", "none"))}),
     ]  # fmt: skip
     for _ in range(2):
-        asked = {
+        arguments = {
             "measures": dice.sample(WITHOUT_VISITS, 4), "group_by": dice.choice(GROUPS),
             "attribution_model": dice.choice(MODELS), "limit": 200,
             "attribution_window": dice.choice((0, 7, 30)),
             "date_basis": dice.choice(("conversion", "conversion", "touch")),
         }  # fmt: skip
-        questions.append(("/reports", {**only, **asked}))
+        questions.append(("/reports", {**honest_filter, **arguments}))
     return questions
 
 
@@ -73,23 +73,23 @@ def _months(count: int) -> dict[str, str]:
 def honest_figures(shop: Shop, seed: int) -> list[Any]:
     """Return the Space's answers about honest events: figures, rows and left-out money."""
     answers: list[Any] = []
-    for path, asked in honest_questions(Random(seed)):
-        answer = shop.api.get(path, params=asked)
+    for path, arguments in honest_questions(Random(seed)):
+        answer = shop.api.get(path, params=arguments)
         assert answer.status_code in (200, 422), answer.text
-        told = answer.json()
+        report = answer.json()
         names = ("rows", "totals", "unattributed", "overall", "left_out_money", "cohorts", "groups",
                  "touches", "data", "errors", "unmatched")  # fmt: skip
-        answers.append((path, asked, {name: told.get(name) for name in names}))
+        answers.append((path, arguments, {name: report.get(name) for name in names}))
     return answers
 
 
 def faults_of(shop: Shop, dice: Random) -> Iterator[str]:
     """Yield every answer with an error: of reports, lists, pages and tools."""
-    for path, asked in dice.sample(list(_api_questions(shop, dice)), ASKED):
+    for path, arguments in dice.sample(list(_api_questions(shop, dice)), ASKED):
         accept = "text/csv" if path.startswith("/reports") and dice.random() < 0.3 else "*/*"
-        answer = shop.api.get(path, params=asked, headers={"Accept": accept})
+        answer = shop.api.get(path, params=arguments, headers={"Accept": accept})
         if answer.status_code >= 400:
-            yield f"GET {path} {asked}: {answer.status_code} {answer.text[:400]}"
+            yield f"GET {path} {arguments}: {answer.status_code} {answer.text[:400]}"
     for end in dice.sample(PAGES, SHOWN):
         period = f"{'&' if '?' in end else '?'}{dice.choice(PERIODS)}" if end in ABOUT_TIME else ""
         answer = shop.browser.get(f"/console/spaces/{shop.space_id}{end}{period}")
@@ -158,7 +158,7 @@ def _tool_faults(shop: Shop, dice: Random) -> Iterator[str]:
 
 def wrong_figures(shop: Shop) -> Iterator[str]:
     """Yield the differences between a report of all events and the plain model."""
-    told = shop.api.get("/reports", params={
+    report = shop.api.get("/reports", params={
         **EVER, "measures": SUMS, "group_by": "source", "attribution_model": "linear",
         "limit": 200,
     }).json()  # fmt: skip
@@ -169,15 +169,15 @@ def wrong_figures(shop: Shop) -> Iterator[str]:
     })  # fmt: skip
     facts = in_one_currency(spending, (date(1999, 12, 1), date(2030, 2, 1)))
     right = make_report(facts, question)
-    if told["totals"] != _written(right.total):
-        yield f"totals: {told['totals']} is not {_written(right.total)}"
-    rows = {row[0]: dict(zip(SUMS, row[1:], strict=True)) for row in told["rows"]}
+    if report["totals"] != _written(right.total):
+        yield f"totals: {report['totals']} is not {_written(right.total)}"
+    rows = {row[0]: dict(zip(SUMS, row[1:], strict=True)) for row in report["rows"]}
     expected = {row.keys[0]: _written(row) for row in right.rows}
     if rows != expected:
         yield f"rows: {rows} is not {expected}"
     left_out = left_out_money(spending, facts, question)
-    if told["left_out_money"] != left_out:
-        yield f"left_out_money: {told['left_out_money']} is not {left_out}"
+    if report["left_out_money"] != left_out:
+        yield f"left_out_money: {report['left_out_money']} is not {left_out}"
 
 
 def _written(row: Row) -> dict[str, float | None]:
@@ -190,9 +190,9 @@ def _spending(shop: Shop) -> Spending:
     currencies = dict(connection.execute(
         "SELECT id, currency FROM events WHERE space_id = %s", (shop.space_id,)
     ).fetchall())  # fmt: skip
-    stored = connection.execute(
+    rows = connection.execute(
         "SELECT date, base, currency, rate FROM rates WHERE space_id = %s", (shop.space_id,)
     ).fetchall()
-    rates = {(day, base, currency): Fraction(rate) for day, base, currency, rate in stored}
+    rates = {(day, base, currency): Fraction(rate) for day, base, currency, rate in rows}
     assert len(KNOWN) == len({currency for _, _, currency in rates})
     return Spending(facts, currencies, [], Money("EUR", "EUR", rates))

@@ -71,14 +71,14 @@ def some_event(dice: Random, number: int, now: datetime) -> HostileEvent:
 
 def _who(dice: Random, number: int, way: str) -> dict[str, Any]:
     """Return identifiers of a new person, or of one of a few that several events share."""
-    shared = dice.random() < 0.3
-    person = f"h{dice.randrange(3)}" if shared else f"n{number}"
-    who = {"email": f"{person}@hostile.example"}
+    is_shared = dice.random() < 0.3
+    person = f"h{dice.randrange(3)}" if is_shared else f"n{number}"
+    identifiers = {"email": f"{person}@hostile.example"}
     if dice.random() < 0.5:
-        who["order_id"] = dice.choice((f"o{number}", dice.choice(TEXTS)[:255]))
+        identifiers["order_id"] = dice.choice((f"o{number}", dice.choice(TEXTS)[:255]))
     if way != "page" and dice.random() < 0.2:
-        who["tracking_id"] = f"{person}-{dice.choice(TEXTS)}"[:255]
-    return who
+        identifiers["tracking_id"] = f"{person}-{dice.choice(TEXTS)}"[:255]
+    return identifiers
 
 
 def _texts(dice: Random) -> dict[str, Any]:
@@ -120,26 +120,26 @@ def _delivery(
     minor = int(abs(amount or 0) * 100)
     text = dice.choice(TEXTS)
 
-    made: dict[str, Any] = {
+    hostile_values: dict[str, Any] = {
         **dict.fromkeys(MONEY_FIELDS, f"{abs(amount or 0):f}"),
         **dict.fromkeys(("first_name", "utm_campaign", "company"), text),
         "email": f"n{number}@hostile.example",
     }
     if currency is not None:
-        made["currency"] = currency.lower()
+        hostile_values["currency"] = currency.lower()
 
     def changed(name: str, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: changed(key, each) for key, each in value.items()}
+            return {key: changed(key, item) for key, item in value.items()}
         if isinstance(value, list):
-            return [changed(name, each) for each in value]
+            return [changed(name, item) for item in value]
         if name in ("id", "number"):
             return f"{value}{number}" if isinstance(value, str) else value + number
         if name in MONEY_FIELDS and not isinstance(value, str):
             return minor
-        return made.get(name, value)
+        return hostile_values.get(name, value)
 
-    return {key: changed(key, each) for key, each in deepcopy(SAMPLES[sender].body).items()}
+    return {key: changed(key, value) for key, value in deepcopy(SAMPLES[sender].body).items()}
 
 
 def some_group(seed: int, size: int) -> list[HostileEvent]:

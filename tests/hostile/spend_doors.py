@@ -33,9 +33,9 @@ _CREDENTIALS = Credentials(
 
 def _read_figures(text: str) -> None:
     """Read a text as each figure of a row. Most texts are refused."""
-    for read in (rows.read_day, rows.read_money, rows.read_micros, rows.read_count):
+    for reader in (rows.read_day, rows.read_money, rows.read_micros, rows.read_count):
         with suppress(ValueError):
-            read(text)
+            reader(text)
 
 
 def _read_purchases(text: str) -> object:

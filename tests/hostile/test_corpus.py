@@ -59,8 +59,8 @@ def describe_body(case: dict[str, Any]) -> bytes:
     if "field" not in case:
         return expand(case.get("body", "")).encode()
     event = '{"event_name":"purchase","email":"ada@example.com"'
-    more = "," + case["with"] if "with" in case else ""
-    return expand(f'{event}{more},"{case["field"]}":{case["json"]}}}').encode()
+    extra_members = "," + case["with"] if "with" in case else ""
+    return expand(f'{event}{extra_members},"{case["field"]}":{case["json"]}}}').encode()
 
 
 def send(target: Target, case: dict[str, Any], body: bytes) -> tuple[int, dict[str, Any]]:
@@ -114,8 +114,8 @@ def test_and_the_same_one_in_a_batch(target: Target, case: dict[str, Any]) -> No
     status, answer = send(target, batch, b'{"events":[%s]}' % describe_body(case))
     assert status == case["status"], answer
     if "at" in case:
-        told = answer["errors"]
-        assert f"events.0.{case['at']}" in told or case["at"] in told
+        errors = answer["errors"]
+        assert f"events.0.{case['at']}" in errors or case["at"] in errors
 
 
 def test_names_are_unique() -> None:

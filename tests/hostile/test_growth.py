@@ -36,12 +36,12 @@ SHARE = 24
 """Outside long runs, one input in this many is tried."""
 SHARE_OF_TEXTS = 48
 """The same for the hundred readers of texts, which together cover nearly all texts."""
-PARTS = [part.name for part in pkgutil.iter_modules(headwater.__path__) if part.name != "__main__"]
+PARTS = [package.name for package in pkgutil.iter_modules(headwater.__path__) if package.name != "__main__"]
 
 
 def faults_of_pattern(use: Use, units: Sequence[Unit]) -> list[str]:
     """Return what is wrong with how a pattern handles some of its hardest texts."""
-    found: list[str] = []
+    faults: list[str] = []
     door = Door(use.where, use.run, LONGEST)
     for unit in units:
         make = _text_maker(unit)
@@ -50,9 +50,9 @@ def faults_of_pattern(use: Use, units: Sequence[Unit]) -> list[str]:
         if fault is None and seconds(use.run, make, SCREEN, 2) > QUICK:
             fault = complaint(door, make)
         if fault:
-            found.append(f"{use.where} {use.pattern.pattern!r} with {unit}: {fault}")
+            faults.append(f"{use.where} {use.pattern.pattern!r} with {unit}: {fault}")
             break
-    return found
+    return faults
 
 
 def _hard_units(use: Use) -> list[Unit]:
@@ -65,20 +65,20 @@ def _text_maker(unit: Unit) -> Make[str]:
 
 def faults_of_door(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
     clear_caches()
-    found = [(name, complaint(door, make)) for name, make in inputs.items()]
-    return [f"{door.name} with {name}: {fault}" for name, fault in found if fault]
+    complaints = [(name, complaint(door, make)) for name, make in inputs.items()]
+    return [f"{door.name} with {name}: {fault}" for name, fault in complaints if fault]
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_patterns_are_linear(part: str) -> None:
-    within = re.compile(rf"headwater\.{part}[.:]")
-    uses = [use for use in all_uses() if within.match(use.where)]
-    found = [
+    place_pattern = re.compile(rf"headwater\.{part}[.:]")
+    uses = [use for use in all_uses() if place_pattern.match(use.where)]
+    faults = [
         fault
         for use in uses
         for fault in faults_of_pattern(use, pick_share(_hard_units(use), use.where, SHARE))
     ]
-    assert found == []
+    assert faults == []
 
 
 def test_every_pattern_is_in_a_part() -> None:
@@ -100,14 +100,16 @@ def test_every_function_that_parses_is_tried() -> None:
     because it gets further. Hostile input follows only as long as functions are missing.
     """
     clear_caches()
-    missing = {_short(place) for place in parsing_functions() if not _is_trusted(_short(place))}
-    for texts_tried, bodies_tried in ((SOUND[texts], SOUND[bodies]), (_hostile(texts), _hostile(bodies))):
-        if missing:
+    missing_functions = {
+        _short(function) for function in parsing_functions() if not _is_trusted(_short(function))
+    }
+    for text_inputs, body_inputs in ((SOUND[texts], SOUND[bodies]), (_hostile(texts), _hostile(bodies))):
+        if missing_functions:
             with Record() as record:
-                _try(TEXT_DOORS, texts_tried)
-                _try(JSON_DOORS, bodies_tried)
-            missing -= set(map(_short, record.places()))
-    assert sorted(missing) == []
+                _try(TEXT_DOORS, text_inputs)
+                _try(JSON_DOORS, body_inputs)
+            missing_functions -= set(map(_short, record.places()))
+    assert sorted(missing_functions) == []
 
 
 def _try(doors: Sequence[Door], inputs: Sequence[Any]) -> None:
@@ -140,12 +142,12 @@ def _short(place: Place) -> str:
 
 
 def _is_trusted(name: str) -> bool:
-    return any(name.startswith(trusted) for trusted in TRUSTED)
+    return any(name.startswith(prefix) for prefix in TRUSTED)
 
 
 def test_no_reason_is_left_over() -> None:
     names = list(map(_short, parsing_functions()))
-    assert [each for each in TRUSTED if not any(name.startswith(each) for name in names)] == []
+    assert [prefix for prefix in TRUSTED if not any(name.startswith(prefix) for name in names)] == []
 
 
 def test_patterns_are_made_by_one_name() -> None:
@@ -155,9 +157,9 @@ def test_patterns_are_made_by_one_name() -> None:
             if isinstance(node, ast.ImportFrom):
                 assert node.module not in ("re", "regex"), name
             if isinstance(node, ast.Import):
-                for each in node.names:
-                    assert each.name != "regex", name
-                    assert each.name != "re" or each.asname is None, name
+                for alias in node.names:
+                    assert alias.name != "regex", name
+                    assert alias.name != "re" or alias.asname is None, name
 
 
 PLANTED = {
@@ -180,15 +182,15 @@ def test_an_explanation_without_bounds_is_reported(monkeypatch: pytest.MonkeyPat
         if isinstance(value, str):
             return {path: [f"The {path} holds a NUL character."]} if "\0" in value else {}
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        found: Errors = {}
+        messages: Errors = {}
         for key, item in items:
-            found |= unbounded(item, f"{path}.{key}") if isinstance(item, str | dict | list) else {}
-        return found
+            messages |= unbounded(item, f"{path}.{key}") if isinstance(item, str | dict | list) else {}
+        return messages
 
     def read(body: bytes) -> None:
-        found = unbounded(msgspec.json.decode(body))
-        if found:
-            raise Invalid(found)
+        messages = unbounded(msgspec.json.decode(body))
+        if messages:
+            raise Invalid(messages)
 
     monkeypatch.setattr(errors, "bound", dict)
     body = {"faults": bodies()["many faults below a long key"]}
@@ -205,5 +207,5 @@ def test_a_slow_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_splitter_that_begins_anew_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     between_commas = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+', re.DOTALL)
     monkeypatch.setattr(contacts, "split_at_commas", between_commas.findall)
-    (door,) = [each for each in TEXT_DOORS if each.name == "contacts.split"]
+    (door,) = [text_door for text_door in TEXT_DOORS if text_door.name == "contacts.split"]
     assert faults_of_door(door, {"quotes": texts()[repr('"\\')]})

@@ -68,17 +68,17 @@ def read(body: bytes) -> list[tuple[str, bytes]]:
     """Return the rows of a body, without refused ones."""
     rows: list[tuple[str, bytes]] = []
     try:
-        opened = Body(body)
-        assert isinstance(opened.site(), str)
-        report, items = opened.report(NOW), opened.items()
+        report_body = Body(body)
+        assert isinstance(report_body.site(), str)
+        report, items = report_body.report(NOW), report_body.items()
     except Invalid:
         return rows
     for raw in items:
         is_page(raw)
         with suppress(Invalid):
-            accepted = accept_item(raw, browser(report), SITE, NOW)
-            assert accepted.sender is Sender.BROWSER  # a signature can't be guessed
-            rows.append((accepted.kind, accepted.row))
+            item = accept_item(raw, browser(report), SITE, NOW)
+            assert item.sender is Sender.BROWSER  # a signature can't be guessed
+            rows.append((item.kind, item.row))
     return rows
 
 
@@ -99,8 +99,8 @@ def test_any_body(body: bytes) -> None:
     ),
 )  # fmt: skip
 def test_any_member(members: dict[str, Any], items: list[tuple[Any, dict[str, Any]]]) -> None:
-    made = [{**make(), **changed} for make, changed in items]
-    body = json.dumps({"fingerprint": "f", **members, "items": made}).encode()
+    item_bodies = [{**make(), **changes} for make, changes in items]
+    body = json.dumps({"fingerprint": "f", **members, "items": item_bodies}).encode()
     for kind, row in read(body):
         assert b"\n" not in row
         assert b"\\u0000" not in row
@@ -115,8 +115,8 @@ def test_any_origin_and_host(origin: str, host: str) -> None:
         is_among(origin, ["https://*.shop.example"])
         cookie_domain(page_host, sent_host(f"http://{host}") or "")
     with suppress(ValueError):
-        parsed = parse_origin(origin)
-        assert parse_origin(parsed) == parsed
+        parsed_origin = parse_origin(origin)
+        assert parse_origin(parsed_origin) == parsed_origin
 
 
 @FEW

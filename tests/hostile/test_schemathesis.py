@@ -77,9 +77,9 @@ def test_lists_of_sources_have_their_bound(server: Running, client: httpx.Client
         if parameter["name"] == "sources"
     }
     assert bounds
-    for path, most in bounds.items():
-        for count in (most, most + 1):
+    for path, maximum in bounds.items():
+        for count in (maximum, maximum + 1):
             query = {"sources[]": [f"n{number}_ads" for number in range(count)]}
-            told = client.get(path, params=query).json()["errors"]["sources"]
-            refused = any("must not have more than" in rule for rule in told)
-            assert refused == (count > most), (path, told)
+            errors = client.get(path, params=query).json()["errors"]["sources"]
+            is_refused = any("must not have more than" in rule for rule in errors)
+            assert is_refused == (count > maximum), (path, errors)

@@ -49,9 +49,11 @@ def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list
         faults = list(shop.jobs())
         faults += faults_of(shop, Random(seed))
         faults += wrong_figures(shop)
-        for (path, asked, told), (_, _, now) in zip(before, honest_figures(shop, seed), strict=True):
-            if told != now:
-                faults.append(f"{path} {asked}: {now} instead of {told}")
+        for (path, arguments, figures_before), (_, _, figures_after) in zip(
+            before, honest_figures(shop, seed), strict=True
+        ):
+            if figures_before != figures_after:
+                faults.append(f"{path} {arguments}: {figures_after} instead of {figures_before}")
         return faults, shop.accepted
     finally:
         shop.close()
@@ -69,15 +71,15 @@ def halved(house: House, events: Sequence[HostileEvent], seed: int) -> Sequence[
 
 def test_it_works(house: House) -> None:
     groups = range(FIRST, FIRST + max(1, -(-EVENTS // SIZE)))
-    size, accepted, began = SIZE if EVENTS else USUAL_SIZE, 0, time.monotonic()
+    size, accepted_count, start = SIZE if EVENTS else USUAL_SIZE, 0, time.monotonic()
     for seed in groups:
         events = some_group(seed, size)
         faults, count = judge(house, events, seed)
         if faults:
             fewest = halved(house, events, seed)
             pytest.fail("\n".join([f"group {seed}", *faults[:10], *map(repr, fewest)]))
-        accepted += count
+        accepted_count += count
         if EVENTS:
-            seconds = round(time.monotonic() - began)
-            print(f"{accepted} hostile events in {seconds} s", flush=True)  # noqa: T201 - shown with -s
-    assert accepted > 0.5 * len(groups) * size
+            seconds = round(time.monotonic() - start)
+            print(f"{accepted_count} hostile events in {seconds} s", flush=True)  # noqa: T201 - shown with -s
+    assert accepted_count > 0.5 * len(groups) * size

@@ -62,8 +62,8 @@ def test_registration(server: Running) -> None:
 
 
 def test_unknown_arguments_of_a_tool(assistant: Assistant) -> None:
-    told = assistant.refused("query_report", **{f"argument_{n}": 1 for n in range(3000)})
-    assert len(told) < 4096
+    message = assistant.refused("query_report", **{f"argument_{n}": 1 for n in range(3000)})
+    assert len(message) < 4096
 
 
 def test_a_message_nested_too_deeply(assistant: Assistant) -> None:
@@ -83,9 +83,9 @@ def test_the_depth(opening: str, closing: str) -> None:
         return (opening * levels + "1" + closing * levels).encode()
 
     assert decode_json(nested(MAX_DEPTH)) is not None
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         decode_json(nested(MAX_DEPTH + 1))
-    assert "more than 32 levels" in refused.value.message
+    assert "more than 32 levels" in error.value.message
 
 
 def test_brackets_in_texts_are_no_levels() -> None:
@@ -94,9 +94,9 @@ def test_brackets_in_texts_are_no_levels() -> None:
 
 
 def test_how_many_arrays_a_body_may_hold() -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         decode_json(b"[" + b"[]," * MAX_CONTAINERS + b"[]]")
-    assert "more than 50,000 arrays and objects" in refused.value.message
+    assert "more than 50,000 arrays and objects" in error.value.message
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_how_many_arrays_a_body_may_hold() -> None:
      (b"[1,]", "trailing comma in array (byte 3)")],
 )  # fmt: skip
 def test_why_a_body_is_no_json(body: bytes, reason: str) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as error:
         decode_json(body)
-    assert refused.value.message.startswith("The body is not valid JSON: ")
-    assert reason in refused.value.message
+    assert error.value.message.startswith("The body is not valid JSON: ")
+    assert reason in error.value.message
 
 
 def test_a_long_path_is_logged_in_no_time(server: Running) -> None:
@@ -117,5 +117,5 @@ def test_a_long_path_is_logged_in_no_time(server: Running) -> None:
     before = time.process_time()
     httpx.get(url, timeout=60)
     httpx.get(url, timeout=60)
-    taken = (time.process_time() - before) / max(1.0, measure_pace())
-    assert taken < 0.75, "a quadratic pattern takes 0.75 s each"
+    duration = (time.process_time() - before) / max(1.0, measure_pace())
+    assert duration < 0.75, "a quadratic pattern takes 0.75 s each"

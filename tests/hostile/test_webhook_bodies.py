@@ -73,9 +73,9 @@ def _replaced(value: Any, path: list[int], weird: Any) -> Any:
         return weird
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     key = keys[path[0] % len(keys)]
-    changed = dict(value) if isinstance(value, dict) else list(value)
-    changed[key] = _replaced(value[key], path[1:], weird)  # type: ignore[index]
-    return changed
+    changed_value = dict(value) if isinstance(value, dict) else list(value)
+    changed_value[key] = _replaced(value[key], path[1:], weird)  # type: ignore[index]
+    return changed_value
 
 
 @pytest.mark.parametrize("kind", SAMPLES)

@@ -35,29 +35,29 @@ def constrained(sql: str) -> list[str]:
 
 def test_migrations_add_columns_without_constraints() -> None:
     """In a cluster, a constraint is added to a table separately and by name."""
-    added = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
-    assert constrained(added) == []
-    assert constrained(f"{added} CHECK (language <> '')") == ["language"]
+    statement = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
+    assert constrained(statement) == []
+    assert constrained(f"{statement} CHECK (language <> '')") == ["language"]
     migrations = (SOURCE / "database" / "migrations").glob("*.sql")
     since = {path.name: path.read_text() for path in migrations if path.name > "0001_schema.sql"}
-    assert {name: found for name, sql in since.items() if (found := constrained(sql))} == {}
+    assert {name: constraints for name, sql in since.items() if (constraints := constrained(sql))} == {}
 
 
 def test_tables_that_number_their_rows_are_known(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
-        found = connection.execute(
+        columns = connection.execute(
             "SELECT c.table_name, c.column_name FROM information_schema.columns c"
             " WHERE c.table_name = ANY(%s) AND (c.is_identity = 'YES'"
             " OR c.column_default LIKE 'nextval%%')",
             (list(DISTRIBUTED),),
         ).fetchall()
-    assert {table for table, _ in found} == NUMBERED
-    assert {column for _, column in found} == {"id", "number"}
+    assert {table for table, _ in columns} == NUMBERED
+    assert {column for _, column in columns} == {"id", "number"}
 
 
 def test_every_table_has_its_place() -> None:
     ledger = {"migrations"}
-    placed = [*DISTRIBUTED, *REFERENCE, *QUEUES, *FIRST_NODE]
-    assert set(placed) == tables_of_schema() | ledger
-    assert len(placed) == len(set(placed))
+    tables = [*DISTRIBUTED, *REFERENCE, *QUEUES, *FIRST_NODE]
+    assert set(tables) == tables_of_schema() | ledger
+    assert len(tables) == len(set(tables))
     assert set(DISTRIBUTED) <= tenant_tables()

@@ -33,11 +33,11 @@ def test_it_works() -> None:
 def test_the_forge_accepts_a_form(path: Path) -> None:
     form: dict[str, Any] = yaml.safe_load(path.read_text())
     assert form.keys() == {"name", "description", "labels", "body"}
-    asked = [part for part in form["body"] if part["type"] != "markdown"]
-    assert {part["type"] for part in form["body"]} <= TYPES
-    assert len({part["id"] for part in asked}) == len(asked)
-    assert all(part["attributes"]["label"] for part in asked)
-    assert any(part.get("validations", {}).get("required") for part in asked)
+    questions = [element for element in form["body"] if element["type"] != "markdown"]
+    assert {element["type"] for element in form["body"]} <= TYPES
+    assert len({question["id"] for question in questions}) == len(questions)
+    assert all(question["attributes"]["label"] for question in questions)
+    assert any(question.get("validations", {}).get("required") for question in questions)
 
 
 def test_no_address_of_the_project_is_written_out() -> None:

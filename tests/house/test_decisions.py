@@ -28,11 +28,11 @@ RECORDS = list_records()
 
 @pytest.mark.parametrize("text", [text for _, text in RECORDS], ids=[address for address, _ in RECORDS])
 def test_it_says_what_why_and_what_it_costs(text: str) -> None:
-    positions = [text.find(f"**{part}.**") for part in ("Decision", "Why", "Cost")]
+    positions = [text.find(f"**{heading}.**") for heading in ("Decision", "Why", "Cost")]
     assert -1 not in positions
     assert positions == sorted(positions)
 
 
 def test_the_index_lists_every_record_once() -> None:
-    listed = re.findall(r"\]\(([^)\s]+)\)", INDEX)
-    assert sorted(listed) == sorted(address for address, _ in RECORDS)
+    addresses = re.findall(r"\]\(([^)\s]+)\)", INDEX)
+    assert sorted(addresses) == sorted(address for address, _ in RECORDS)

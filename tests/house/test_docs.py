@@ -64,8 +64,10 @@ def row_names(text: str) -> list[str]:
 
 def test_every_setting() -> None:
     assert {*READERS, "platform_urls"} == set(Settings.__slots__)
-    urls = {f"{PREFIX}{name.upper()}_URL": f"`{each.url}`" for name, each in PLATFORMS.items()}
-    urls |= {f"{PREFIX}{name.upper()}_SPEND_URL": f"`{each.url}`" for name, each in SPEND_PLATFORMS.items()}
+    urls = {f"{PREFIX}{name.upper()}_URL": f"`{platform.url}`" for name, platform in PLATFORMS.items()}
+    urls |= {
+        f"{PREFIX}{name.upper()}_SPEND_URL": f"`{platform.url}`" for name, platform in SPEND_PLATFORMS.items()
+    }
     rows = re.findall(r"^\| `(HEADWATER_\w+)` \| ([^|]*) \|", CONFIGURATION, re.MULTILINE)
     assert [variable for variable, _ in rows if variable not in urls] == [
         PREFIX + name.upper() for name in READERS
@@ -77,7 +79,7 @@ def commands(
     parser: argparse.ArgumentParser, name: str = "headwater"
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield every command that can be run, as (its words, its parser)."""
-    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups:
         yield name, parser
     for group in groups:
@@ -87,20 +89,20 @@ def commands(
 
 @pytest.mark.parametrize(("name", "parser"), list(commands(build_parser())))
 def test_every_command_and_option(name: str, parser: argparse.ArgumentParser) -> None:
-    told = re.search(rf"`{name}\b.*?(?=\n\n(?!\|)|`headwater |\Z)", COMMANDS, re.DOTALL)
-    assert told is not None
-    where = COMMANDS if name == "headwater demo" else told[0]
+    description = re.search(rf"`{name}\b.*?(?=\n\n(?!\|)|`headwater |\Z)", COMMANDS, re.DOTALL)
+    assert description is not None
+    text = COMMANDS if name == "headwater demo" else description[0]
     options = {
         option for action in parser._actions for option in action.option_strings
         if action.help != argparse.SUPPRESS and option not in {"-h", "--help", "--data-dir"}
     }  # fmt: skip
-    assert {option for option in options if option not in where} == set()
+    assert {option for option in options if option not in text} == set()
 
 
 def test_no_command_that_is_not() -> None:
-    known = {name for name, _ in commands(build_parser())}
-    told = re.findall(r"`(headwater [a-z-]+(?: [a-z-]+)?)", COMMANDS)
-    assert {name for name in told if name not in known} == set()
+    command_names = {name for name, _ in commands(build_parser())}
+    mentions = re.findall(r"`(headwater [a-z-]+(?: [a-z-]+)?)", COMMANDS)
+    assert {name for name in mentions if name not in command_names} == set()
 
 
 def test_every_space_setting_and_scope() -> None:
@@ -136,8 +138,8 @@ def statuses() -> set[int]:
 @pytest.mark.parametrize(("page", "title"), [(OPERATIONS, "Errors of the API"), (API, "Errors")])
 def test_every_status(page: str, title: str) -> None:
     rows = re.findall(r"^\| ([\d, ]+) \|", section(page, title), re.MULTILINE)
-    documented = {int(number) for row in rows for number in row.split(",")}
-    assert statuses() - documented == set()
+    documented_statuses = {int(number) for row in rows for number in row.split(",")}
+    assert statuses() - documented_statuses == set()
 
 
 def test_every_model_and_window() -> None:
@@ -150,14 +152,16 @@ def test_every_model_and_window() -> None:
 def test_every_measure_group_and_comparison() -> None:
     assert row_names(section(REPORTS, "Measures")) == list(Measure)
     assert row_names(section(REPORTS, "Groups")) == list(Group)
-    compared = row_names(section(REPORTS, "Comparisons"))
-    assert compared[1:] == [each for each in Comparison if each is not Comparison.NONE]
+    comparison_names = row_names(section(REPORTS, "Comparisons"))
+    assert comparison_names[1:] == [
+        comparison for comparison in Comparison if comparison is not Comparison.NONE
+    ]
     assert [reason for reason in ReportProblem if f"`{reason}`" not in REPORTS] == []
 
 
 def test_every_source() -> None:
-    told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
-    assert sorted(told) == sorted(SOURCES)
+    sources = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
+    assert sorted(sources) == sorted(SOURCES)
     parameters = {*clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL}
     assert [name for name in {*parameters, *RULES, *NothingReason} if f"`{name}`" not in ATTRIBUTION] == []
 
@@ -185,15 +189,15 @@ def test_everything_of_forwarding() -> None:
         r"^\| `(\w+)` \| \[.+\]\(\S+/platforms/(\w+)/README\.md\) \| (\d+) days \|$",
         page, re.MULTILINE,
     )  # fmt: skip
-    assert rows == [(name, name, f"{each.limits.age / DAY:g}") for name, each in PLATFORMS.items()]
-    told = row_names(section(page, "What is forwarded, and when"))
-    assert told == [*DELIVERY_STATUSES, *SkipReason]
+    assert rows == [(name, name, f"{platform.limits.age / DAY:g}") for name, platform in PLATFORMS.items()]
+    outcomes = row_names(section(page, "What is forwarded, and when"))
+    assert outcomes == [*DELIVERY_STATUSES, *SkipReason]
 
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    asked = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    names = {re.split(r"[\[><=;~! ]", one)[0] for one in asked}
+    requirements = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    names = {re.split(r"[\[><=;~! ]", requirement)[0] for requirement in requirements}
     text = (DOCS / "ARCHITECTURE.md").read_text()
     assert {name for name in names if not re.search(rf"\b{name}\b", text)} == set()
 
@@ -225,7 +229,7 @@ def test_everything_an_assistant_can_ask() -> None:
     assert sorted(name for name in tools if "custom_event_" not in name) == sorted(
         tool.name for tool in TOOLS
     )
-    told = row_names(section(ASSISTANTS, "Resources and prompts"))
-    assert told == [*RESOURCES, *PROMPTS]
-    named = section(ASSISTANTS, "Behind a reverse proxy")
-    assert [reason for reason in AssistantRefusal if f"`{reason}`" not in named] == []
+    row_labels = row_names(section(ASSISTANTS, "Resources and prompts"))
+    assert row_labels == [*RESOURCES, *PROMPTS]
+    proxy_section = section(ASSISTANTS, "Behind a reverse proxy")
+    assert [reason for reason in AssistantRefusal if f"`{reason}`" not in proxy_section] == []

@@ -121,8 +121,8 @@ def unbound(sql: str) -> list[str]:
     = %(space_id)s`, without the alias for a table that has no alias. An INSERT binds it by naming the column
     and giving the parameter.
     """
-    missing: list[str] = []
-    spent: dict[str, int] = {}
+    unbound_mentions: list[str] = []
+    mention_counts: dict[str, int] = {}
     for verb, table, alias in MENTION.findall(sql):
         if table not in tenant_tables():
             continue
@@ -134,10 +134,10 @@ def unbound(sql: str) -> list[str]:
             pattern = rf"\b{name}\.{column}\s*=\s*%\(space_id\)s"
         else:
             pattern = rf"(?<![\w])(?:{table}\.)?{column}\s*=\s*%\(space_id\)s"
-        spent[pattern] = spent.get(pattern, 0) + 1
-        if len(re.findall(pattern, sql, re.DOTALL)) < spent[pattern]:
-            missing.append(f"{table} {name}".strip())
-    return missing
+        mention_counts[pattern] = mention_counts.get(pattern, 0) + 1
+        if len(re.findall(pattern, sql, re.DOTALL)) < mention_counts[pattern]:
+            unbound_mentions.append(f"{table} {name}".strip())
+    return unbound_mentions
 
 
 def test_the_rule_finds_what_it_looks_for() -> None:
@@ -156,45 +156,51 @@ def test_every_statement_binds_its_space(place: str, sql: str) -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    known = dict(statements())
-    assert [place for place in SPANS_SPACES if place not in known or not unbound(known[place])] == []
+    statements_by_name = dict(statements())
+    assert [
+        name
+        for name in SPANS_SPACES
+        if name not in statements_by_name or not unbound(statements_by_name[name])
+    ] == []
 
 
 def claims_again(sql: str) -> bool:
     """Return whether a plan may run a row-locking subquery again for each outer row. Each run gets the next
     rows, because earlier ones are locked, so a LIMIT takes far more. ARRAY(...) runs once.
     """
-    locking = r"\bIN\s*\(\s*SELECT(?:(?!\bSELECT\b).)*FOR (?:NO KEY )?UPDATE"
-    return re.search(locking, sql, re.DOTALL) is not None
+    lock_pattern = r"\bIN\s*\(\s*SELECT(?:(?!\bSELECT\b).)*FOR (?:NO KEY )?UPDATE"
+    return re.search(lock_pattern, sql, re.DOTALL) is not None
 
 
 def test_rows_are_claimed_once() -> None:
-    planted = "DELETE FROM t WHERE id IN (SELECT id FROM t WHERE at < now() LIMIT 1 FOR UPDATE SKIP LOCKED)"
-    assert claims_again(planted)
-    assert not claims_again(planted.replace("IN (SELECT", "= ANY(ARRAY(SELECT"))
-    assert [place for place, sql in statements() if claims_again(sql)] == []
+    planted_sql = (
+        "DELETE FROM t WHERE id IN (SELECT id FROM t WHERE at < now() LIMIT 1 FOR UPDATE SKIP LOCKED)"
+    )
+    assert claims_again(planted_sql)
+    assert not claims_again(planted_sql.replace("IN (SELECT", "= ANY(ARRAY(SELECT"))
+    assert [name for name, sql in statements() if claims_again(sql)] == []
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
+    result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if listed.returncode:  # an unpacked archive without history
+    if result.returncode:  # an unpacked archive without history
         pytest.skip("not a git checkout")
-    return [ROOT / name for name in listed.stdout.split("\0") if name]
+    return [ROOT / name for name in result.stdout.split("\0") if name]
 
 
 def test_no_index_or_registry_in_any_file() -> None:
-    forbidden = re.compile(
+    forbidden_names = re.compile(
         rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|@ file:///"
     )
-    mine = Path(__file__).resolve()
-    found = [
+    this_file = Path(__file__).resolve()
+    paths = [
         str(path) for path in tracked()
-        if path.is_file() and path.resolve() != mine and forbidden.search(path.read_bytes())
+        if path.is_file() and path.resolve() != this_file and forbidden_names.search(path.read_bytes())
     ]  # fmt: skip
-    assert found == []
+    assert paths == []
 
 
 def test_there_is_one_way_out() -> None:
@@ -203,12 +209,12 @@ def test_there_is_one_way_out() -> None:
         r"^\s*(?:import|from) (?:httpx2?|httpcore2?|requests|aiohttp|urllib\.request|urllib3"
         r"|http\.client|google\.auth\.transport)\b", re.MULTILINE,
     )  # fmt: skip
-    found = {
+    folders = {
         path.relative_to(SOURCE).parent.as_posix()
         for path in SOURCE.rglob("*.py")
         if client.search(path.read_text())
     }
-    assert found == {"base/egress", "demo"}
+    assert folders == {"base/egress", "demo"}
 
 
 def test_every_requirement_is_pinned_by_hash() -> None:
@@ -220,11 +226,11 @@ def test_every_requirement_is_pinned_by_hash() -> None:
 
 def test_locks_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    asked = {
+    requirements = {
         "base.txt": project["project"]["dependencies"],
         "dev.txt": project["project"]["dependencies"] + project["dependency-groups"]["dev"],
     }
-    for file, entries in asked.items():
+    for file, entries in requirements.items():
         text = (ROOT / "requirements" / file).read_text()
         names = {re.split(r"[\[><=;~! ]", entry)[0] for entry in entries}
         assert {name for name in names if f"\n{name}==" not in f"\n{text}"} == set(), "make lock"
@@ -254,7 +260,7 @@ GERUNDS: dict[str, str] = {
 
 
 def test_modules_are_nouns() -> None:
-    names = {part for path in modules() for part in path.relative_to(SOURCE).with_suffix("").parts}
+    names = {word for path in modules() for word in path.relative_to(SOURCE).with_suffix("").parts}
     gerunds = {name for name in names if name.endswith("ing")}
     assert sorted(gerunds - set(GERUNDS)) == []
     assert sorted(set(GERUNDS) - gerunds) == []

@@ -49,7 +49,7 @@ def type_checks(function: ast.AST) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "isinstance"
-        and {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)} & JSON_TYPES
+        and {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)} & JSON_TYPES
         for node in ast.walk(function)
     )
 
@@ -77,28 +77,33 @@ def ladders(source: str) -> list[str]:
 
 def reason(path: Path) -> str | None:
     """Return the exception that a module falls under."""
-    place = path.relative_to(SOURCE).as_posix()
+    module = path.relative_to(SOURCE).as_posix()
     return next(
-        (each for each in NOT_FIELDS if place == each or place.startswith(f"{each.rstrip('/')}/")), None
+        (
+            exception
+            for exception in NOT_FIELDS
+            if module == exception or module.startswith(f"{exception.rstrip('/')}/")
+        ),
+        None,
     )
 
 
 def test_the_rule_finds_what_it_looks_for() -> None:
     ladder = 'def read(x):\n if not isinstance(x, str | None):\n  raise ValueError("must be text")'
-    noted = 'def read(x, errors):\n if not isinstance(x, dict):\n  errors["x"] = ["must be one"]'
-    assert ladders(ladder) == ladders(noted) == ["read"]
+    recorded_error = 'def read(x, errors):\n if not isinstance(x, dict):\n  errors["x"] = ["must be one"]'
+    assert ladders(ladder) == ladders(recorded_error) == ["read"]
     assert ladders("def shown(x):\n return x if isinstance(x, str) else str(x)") == []
 
 
 def test_values_are_read_by_the_types_of_fields() -> None:
-    found = {path: ladders(path.read_text()) for path in modules()}
-    at_fault = {
+    ladders_by_path = {path: ladders(path.read_text()) for path in modules()}
+    faulty_modules = {
         path.relative_to(SOURCE).as_posix(): names
-        for path, names in found.items()
+        for path, names in ladders_by_path.items()
         if names and reason(path) is None
     }
-    assert at_fault == {}
-    assert {reason(path) for path, names in found.items() if names} == {*NOT_FIELDS}
+    assert faulty_modules == {}
+    assert {reason(path) for path, names in ladders_by_path.items() if names} == {*NOT_FIELDS}
 
 
 STAND_ONCE = {
@@ -115,8 +120,8 @@ rule.
 
 @pytest.mark.parametrize("rule", STAND_ONCE)
 def test_a_shared_rule_stands_once(rule: str) -> None:
-    pattern, place = STAND_ONCE[rule]
+    pattern, module = STAND_ONCE[rule]
     places = {
         path.relative_to(SOURCE).as_posix() for path in modules() if re.search(pattern, path.read_text())
     }
-    assert places == {place}
+    assert places == {module}

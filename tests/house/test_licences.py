@@ -41,7 +41,9 @@ def list_paths(table: dict[str, Any]) -> list[str]:
 
 def compile_glob(glob: str) -> re.Pattern[str]:
     parts = {"**": ".*", "*": "[^/]*"}
-    return re.compile("".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*|\*)", glob)))
+    return re.compile(
+        "".join(parts.get(glob_part) or re.escape(glob_part) for glob_part in re.split(r"(\*\*|\*)", glob))
+    )
 
 
 GLOBS = [
@@ -56,8 +58,8 @@ def find_table(name: str) -> int:
 
 @pytest.fixture(scope="module")
 def tracked() -> list[str]:
-    ran = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    names = [name for name in ran.stdout.split("\0") if name and (ROOT / name).is_file()]
+    result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in result.stdout.split("\0") if name and (ROOT / name).is_file()]
     if not names:
         pytest.skip("not a git checkout")
     return names
@@ -70,8 +72,8 @@ def test_every_file_has_a_licence_and_data_an_origin(tracked: list[str]) -> None
     data = [name for name in tracked if DATA.search(name)]
     assert len(data) > 50
     assert [name for name in data if find_table(name) == 0] == []
-    unused = [glob for glob, pattern, _ in GLOBS if not any(map(pattern.fullmatch, tracked))]
-    assert unused == []
+    unused_globs = [glob for glob, pattern, _ in GLOBS if not any(map(pattern.fullmatch, tracked))]
+    assert unused_globs == []
 
 
 def test_a_file_from_others_says_so_itself(tracked: list[str]) -> None:

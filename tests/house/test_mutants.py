@@ -31,8 +31,8 @@ def clamp(value: int, most: int = 1 + 1) -> int:
 
 
 def test_it_works() -> None:
-    changed = {(fault.was, fault.becomes) for fault in find_faults("base/clamp.py", MODULE)}
-    assert changed == {
+    changes = {(fault.was, fault.becomes) for fault in find_faults("base/clamp.py", MODULE)}
+    assert changes == {
         ("note(value)", "pass"),
         ("value < 0 or not most", "(value < 0 and (not most))"),
         ("value < 0", "(value <= 0)"),
@@ -44,11 +44,11 @@ def test_it_works() -> None:
 
 def test_every_fault_of_the_source_is_a_module_that_differs_in_one_place() -> None:
     sources = dict(list(read_sources().items())[::SHARE])
-    drawn = draw_faults(sources, FAULTS, seed=12)
-    assert drawn == draw_faults(sources, FAULTS, seed=12)
-    assert len({fault.kind for fault in drawn}) >= 4  # off-by-one constants are rare
-    sound = {path: ast.dump(ast.parse(sources[path])) for path in {fault.path for fault in drawn}}
-    for fault in drawn:
+    sample = draw_faults(sources, FAULTS, seed=12)
+    assert sample == draw_faults(sources, FAULTS, seed=12)
+    assert len({fault.kind for fault in sample}) >= 4  # off-by-one constants are rare
+    sound = {path: ast.dump(ast.parse(sources[path])) for path in {fault.path for fault in sample}}
+    for fault in sample:
         faulty = fault.written_into(sources[fault.path])
         assert ast.dump(ast.parse(faulty)) != sound[fault.path], fault.name
 
@@ -89,23 +89,25 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
         fault for fault in find_faults("base/clamp.py", module.read_text())
         if fault.was == "value <= most"
     ]  # fmt: skip
-    (reaching,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
-    assert reaching == {
+    (reaching_tests,) = find_reaching(tmp_path, [fault], ["pytest", "-q"])
+    assert reaching_tests == {
         "tests/base/test_clamp.py": ["tests/base/test_clamp.py::test_it_works"],
         "tests/base/test_import.py": ["tests/base/test_import.py"],
     }
-    assert try_fault(tmp_path, fault, reaching) is is_noticed
+    assert try_fault(tmp_path, fault, reaching_tests) is is_noticed
     assert module.read_text() == sound
 
 
 def test_notes_around_every_fault_change_no_result() -> None:
     faults = find_faults("base/clamp.py", MODULE)
-    text = put_around(MODULE, [make_span(place, fault) for place, fault in enumerate(faults)])
+    text = put_around(MODULE, [make_span(index, fault) for index, fault in enumerate(faults)])
     came_by: list[int] = []
     calls: list[int] = []
     names: dict[str, Any] = {"note": calls.append}
-    noted = re.sub(re.escape("__import__('headwater.reach', fromlist=['note']).note"), "came_by", text)
-    exec(noted, names | {"came_by": came_by.append}, names)  # the module above
+    annotated_text = re.sub(
+        re.escape("__import__('headwater.reach', fromlist=['note']).note"), "came_by", text
+    )
+    exec(annotated_text, names | {"came_by": came_by.append}, names)  # the module above
     assert [names["clamp"](value, 5) for value in (-1, 3, 7)] == [0, 3, 4]
     assert calls == [-1, 3, 7]
     assert set(came_by) == set(range(len(faults)))
@@ -123,15 +125,15 @@ def test_fixtures_and_imports_reach_a_place_for_their_whole_file() -> None:
 
 
 def test_the_nearest_files_come_first() -> None:
-    reaching = {
+    reaching_tests = {
         "tests/reports/test_a.py": ["tests/reports/test_a.py::test_b"],
         "tests/people/test_identity.py": ["tests/people/test_identity.py"],
         "tests/people/test_c.py": ["tests/people/test_c.py::test_d"],
     }
-    (near, far) = steps("people/identity/resolution.py", reaching)
-    assert list(near) == [
+    (near_tests, far_tests) = steps("people/identity/resolution.py", reaching_tests)
+    assert list(near_tests) == [
         "tests/people/test_identity.py",
         "tests/people/test_c.py",
         "tests/reports/test_a.py",
     ]
-    assert far == {}
+    assert far_tests == {}

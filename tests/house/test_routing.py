@@ -56,7 +56,7 @@ def recursion(place: str, tree: Any, _: Volatility) -> bool:
     return (
         place in SPANS_SPACES
         and is_of_nodes(tree)
-        and any(it.recursive for it in of_kind(tree, ast.WithClause))
+        and any(clause.recursive for clause in of_kind(tree, ast.WithClause))
     )
 
 
@@ -264,12 +264,12 @@ def volatility(database_url: str) -> Volatility:
 
 def test_it_works(volatility: Volatility) -> None:
     """Every statement follows every rule."""
-    found = {
-        place: names
-        for place, sql in statements()
-        if place not in SINGLE and (names := broken(place, sql, volatility))
+    broken_rules = {
+        name: names
+        for name, sql in statements()
+        if name not in SINGLE and (names := broken(name, sql, volatility))
     }
-    assert found == {}
+    assert broken_rules == {}
 
 
 PLANTED = {
@@ -326,8 +326,8 @@ PLANTED = {
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str, volatility: Volatility) -> None:
     spans = fault in {"recursion", "no_columns", "copied", "looked_up_on_node"}
-    place = "intake/inbox/queue.sql::newest" if spans else "events/events.sql::planted"
-    assert broken(place, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
+    name = "intake/inbox/queue.sql::newest" if spans else "events/events.sql::planted"
+    assert broken(name, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
 
 
 def test_every_rule_has_its_fault_planted() -> None:
@@ -337,9 +337,9 @@ def test_every_rule_has_its_fault_planted() -> None:
 def test_what_is_no_statement_writes_nothing() -> None:
     """A part of a statement isn't parsed, so it must not contain anything that the rules check."""
     parts = [
-        (place, sql)
-        for place, sql in statements()
-        if place not in SINGLE and place not in OF_QUEUES and not parsed(sql)
+        (name, sql)
+        for name, sql in statements()
+        if name not in SINGLE and name not in OF_QUEUES and not parsed(sql)
     ]
-    kept = re.compile(r"\b(INSERT|UPDATE|DELETE|nextval|RECURSIVE|FOR (NO KEY )?UPDATE)\b")
-    assert [place for place, sql in parts if kept.search(sql)] == []
+    writing_words = re.compile(r"\b(INSERT|UPDATE|DELETE|nextval|RECURSIVE|FOR (NO KEY )?UPDATE)\b")
+    assert [name for name, sql in parts if writing_words.search(sql)] == []

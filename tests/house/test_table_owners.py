@@ -60,7 +60,7 @@ def strings(text: str) -> Iterator[str]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            parts = (value.value if isinstance(value, ast.Constant) else "{}" for value in node.values)
             yield "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and id(node) not in docstrings:
             yield str(node.value)
@@ -77,7 +77,7 @@ def writers(source: Path) -> dict[str, set[str]]:
             pieces = list(strings(path.read_text()))
         else:
             continue
-        for table in {table for piece in pieces for table in written(piece)}:
+        for table in {table for sql in pieces for table in written(sql)}:
             rooms.setdefault(table, set()).add(path.relative_to(source).parent.as_posix())
     return rooms
 
@@ -91,9 +91,9 @@ def borrowed(path: Path, room: str) -> set[str]:
     foreign: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headwater."):
-            place = (node.module or "").removeprefix("headwater.").replace(".", "/")
-            is_package = (SOURCE / place).is_dir()
-            owner = place if is_package else place.rpartition("/")[0]
+            module = (node.module or "").removeprefix("headwater.").replace(".", "/")
+            is_package = (SOURCE / module).is_dir()
+            owner = module if is_package else module.rpartition("/")[0]
             if owner != room:
                 names = {name.asname or name.name: name.name for name in node.names}
                 foreign |= dict.fromkeys(names, "module") if is_package else names
@@ -150,8 +150,8 @@ def test_every_table_is_known_and_written() -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    shared = [rooms for table, rooms in writers(SOURCE).items() if len(rooms) > 1 or table == OPEN]
-    exceptions = {room for rooms in shared for room in rooms} & set(SEES_EVERY_TABLE)
+    shared_tables = [rooms for table, rooms in writers(SOURCE).items() if len(rooms) > 1 or table == OPEN]
+    exceptions = {room for rooms in shared_tables for room in rooms} & set(SEES_EVERY_TABLE)
     assert exceptions == set(SEES_EVERY_TABLE)
 
 

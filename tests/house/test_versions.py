@@ -66,10 +66,10 @@ def test_a_release_changes_every_place(copy: Path) -> None:
 
 
 def test_a_place_that_differs_is_found(copy: Path) -> None:
-    place = copy / "deploy/compose.yaml"
-    place.write_text(place.read_text().replace(__version__, "0.0.1"))
+    file = copy / "deploy/compose.yaml"
+    file.write_text(file.read_text().replace(__version__, "0.0.1"))
     assert find_differences(copy) == [("deploy/compose.yaml", "0.0.1")]
-    place.write_text("services: {}\n")
+    file.write_text("services: {}\n")
     with pytest.raises(ValueError, match="states no version"):
         find_differences(copy)
 

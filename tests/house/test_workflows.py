@@ -70,8 +70,8 @@ def test_what_they_name_is_there() -> None:
     for file, name, words in ALL:
         paths = [path for word in words for path in re.findall(r"\btests/[\w/]+(?:\.py)?", word)]
         assert [path for path in paths if not (ROOT / path).exists()] == [], (file, name)
-        given = [value.removeprefix("ARGS=") for value in words if value.startswith("ARGS=--")]
-        steps = [step for value in given for step in re.findall(r"--skip (\w+)", value)]
+        options = [value.removeprefix("ARGS=") for value in words if value.startswith("ARGS=--")]
+        steps = [step for value in options for step in re.findall(r"--skip (\w+)", value)]
         assert set(steps) <= STEPS.keys()
         assert {word[5:] for word in words if word.startswith("WHAT=")} <= TARGETS.keys()
 
@@ -87,8 +87,8 @@ def test_every_variable_is_read_by_a_test() -> None:
 @pytest.mark.parametrize("path", FILES, **by_name)
 def test_actions_are_pinned_by_commit(path: Path) -> None:
     """The version is in a comment. The same action has the same version everywhere."""
-    used = re.findall(r"uses: (.*)", path.read_text())
-    assert [use for use in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+    uses = re.findall(r"uses: (.*)", path.read_text())
+    assert [use for use in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
     everywhere = {use for file in FILES for use in re.findall(r"uses: (.*)", file.read_text())}
     assert len(everywhere) == len({use.partition("@")[0] for use in everywhere})
 

@@ -40,19 +40,19 @@ def test_it_works(
 ) -> None:
     """The job runs in a worker."""
     ill, well = make_space(), make_space()
-    stop, served, while_failing = threading.Event(), list[int](), list[list[tuple[str, str]]]()
+    stop, served_ids, problem_lists = threading.Event(), list[int](), list[list[tuple[str, str]]]()
 
     def attend(_: object, space_id: int) -> bool:
-        served.append(space_id)
-        if space_id == ill and served.count(ill) < 3:
+        served_ids.append(space_id)
+        if space_id == ill and served_ids.count(ill) < 3:
             raise fault
-        while_failing.append(problems(connection, ill))
-        if served.count(ill) >= 3 and served.count(well) >= 3:
+        problem_lists.append(problems(connection, ill))
+        if served_ids.count(ill) >= 3 and served_ids.count(well) >= 3:
             stop.set()
         return False
 
     Worker(database_url, stop, [Duty(lambda _: [ill, well], attend, name="exports")]).run()
-    assert [("exports", fault.__name__)] in while_failing
+    assert [("exports", fault.__name__)] in problem_lists
     assert (problems(connection, ill), problems(connection, well)) == ([], [])
 
 
@@ -61,7 +61,7 @@ def test_the_watcher(
     database_url: str, connection: psycopg.Connection, make_space: Callable[..., int], fault: type[Exception]
 ) -> None:
     ill, well = make_space(), make_space()
-    served, faults = list[int](), iter([True, False])
+    served_ids, faults = list[int](), iter([True, False])
 
     async def find(_: object, __: object) -> list[int]:
         return [ill, well]
@@ -69,7 +69,7 @@ def test_the_watcher(
     async def attend(space_id: int, _: datetime) -> None:
         if space_id == ill and next(faults):
             raise fault
-        served.append(space_id)
+        served_ids.append(space_id)
 
     async def run() -> list[tuple[str, str]]:
         database = Database(database_url, 2)
@@ -77,14 +77,14 @@ def test_the_watcher(
         try:
             watcher = Watcher(database, [WatcherDuty("alerts", find, attend)], asyncio.Event())
             await watcher.work(datetime.now(UTC))
-            noted = problems(connection, ill)
-            while ill not in served:
+            failures = problems(connection, ill)
+            while ill not in served_ids:
                 await watcher.work(datetime.now(UTC))
-            return noted
+            return failures
         finally:
             await database.close()
 
-    noted = Accounts(database_url).run(lambda _: run())
-    assert noted == [("alerts", fault.__name__)]
-    assert served.count(well) > served.count(ill) == 1
+    failures = Accounts(database_url).run(lambda _: run())
+    assert failures == [("alerts", fault.__name__)]
+    assert served_ids.count(well) > served_ids.count(ill) == 1
     assert (problems(connection, ill), problems(connection, well)) == ([], [])

@@ -51,9 +51,9 @@ def test_it_is_renewed_until_the_work_ends(database_url: str) -> None:
     with LeaseRenewal(database_url, renewals) as renewal:
         wait_until(lambda: renewals.asked > 3, what="renewals")
         renewal.check()
-    asked = renewals.asked
+    count = renewals.asked
     renewal.check()
-    assert renewals.asked == asked
+    assert renewals.asked == count
 
 
 def test_a_lost_connection_is_no_lost_lease(database_url: str) -> None:

@@ -21,8 +21,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def serve(data_dir: Path) -> Iterator[Serve]:
-    with CopiedServe(data_dir) as running:
-        yield running
+    with CopiedServe(data_dir) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,9 @@ def url(serve: Serve) -> str:
 def test_killed_child_is_started_again(serve: Serve, url: str, word: str) -> None:
     (victim,) = serve.named(word)
     victim.kill()
-    wait_until(lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}")
+    wait_until(
+        lambda: [process.pid for process in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}"
+    )
     wait_until(lambda: is_ready(url), what="a service that is ready again")
 
 

@@ -25,7 +25,7 @@ def end_after(process: SupervisedProcess, seconds: float) -> float:
 def test_it_works(process: SupervisedProcess) -> None:
     pauses = [end_after(process, 1.0) for _ in range(4)]
     assert pauses[0] == pytest.approx(FIRST_DELAY)
-    assert all(later > earlier for earlier, later in pairwise(pauses))
+    assert all(next_pause > pause for pause, next_pause in pairwise(pauses))
 
 
 @pytest.mark.parametrize(("seconds", "failures"), [(STEADY_SECONDS - 0.1, 2), (STEADY_SECONDS, 1)])

@@ -31,8 +31,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def serve(data_dir: Path) -> Iterator[Serve]:
-    with Serve(data_dir) as running:
-        yield running
+    with Serve(data_dir) as service:
+        yield service
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -49,22 +49,22 @@ def test_it_works(serve: Serve, data_dir: Path) -> None:
 
 
 def test_port_in_use(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        refused = headwater("serve", "--port", str(port), "--data-dir", str(tmp_path))
-    assert refused.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in refused.stderr
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        result = headwater("serve", "--port", str(port), "--data-dir", str(tmp_path))
+    assert result.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in result.stderr
 
 
 def test_port_in_use_by_one_that_ends() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, ThreadPoolExecutor() as threads:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor() as threads:
+        port = listener.getsockname()[1]
         with pytest.raises(OSError, match="in use"):
             listening_socket.bind("127.0.0.1", port, patience=0)
         bound = threads.submit(listening_socket.bind, "127.0.0.1", port, PATIENCE_SECONDS)
-        taken.close()
-        with bound.result() as found:
-            assert found.getsockname()[1] == port
+        listener.close()
+        with bound.result() as second_listener:
+            assert second_listener.getsockname()[1] == port
 
 
 def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data_dir: Path) -> None:
@@ -72,11 +72,11 @@ def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data
     children = serve.children()
     serve.kill()
     assert was_killed(data_dir)  # so that the next one waits longer for the address
-    with Serve(data_dir, "--port", str(urlsplit(url).port)) as again:
-        assert again.url() == url
+    with Serve(data_dir, "--port", str(urlsplit(url).port)) as second_service:
+        assert second_service.url() == url
         wait_until(lambda: gone(children), what="the end of the orphans")
         assert is_ready(url)
-        assert again.stop() == 0
+        assert second_service.stop() == 0
 
 
 def test_several_processes_share_the_work(data_dir: Path) -> None:
@@ -96,12 +96,12 @@ def test_several_processes_share_the_work(data_dir: Path) -> None:
 
 
 def assert_one_pipeline_is_enough(serve: Serve, url: str, data_dir: Path) -> None:
-    where = ("--data-dir", str(data_dir), "--json")
-    space = json.loads(run_command("space", "create", "--name", "Shop", *where).stdout)
+    data_options = ("--data-dir", str(data_dir), "--json")
+    space = json.loads(run_command("space", "create", "--name", "Shop", *data_options).stdout)
     owner = ("--space", str(space["id"]))
-    key = json.loads(run_command("key", "create", *owner, "--name", "k", *where).stdout)["key"]
-    standing, _ = serve.named(" worker ")
-    standing.suspend()
+    key = json.loads(run_command("key", "create", *owner, "--name", "k", *data_options).stdout)["key"]
+    idle_pipeline, _ = serve.named(" worker ")
+    idle_pipeline.suspend()
     try:
         answer = httpx.post(
             f"{url}/public-api/v1/events/track",
@@ -109,10 +109,10 @@ def assert_one_pipeline_is_enough(serve: Serve, url: str, data_dir: Path) -> Non
             headers={"Authorization": f"Bearer {key}"},
         )
         assert answer.status_code == 202, answer.text
-        waited = run_command("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
-        assert waited.returncode == 0, waited.stderr
+        result = run_command("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *data_options[:2])
+        assert result.returncode == 0, result.stderr
     finally:
-        standing.resume()  # otherwise it would outlive the service
+        idle_pipeline.resume()  # otherwise it would outlive the service
 
 
 def test_supervisor_stays_small() -> None:

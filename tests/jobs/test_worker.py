@@ -58,8 +58,8 @@ def test_it_works(stage: Stage, database_url: str) -> None:
 
 def test_drain_serves_every_space(connection: psycopg.Connection, database_url: str) -> None:
     stages = [new_stage(connection) for _ in range(3)]
-    for each in stages:
-        each.put(*JOURNEY)
+    for stage in stages:
+        stage.put(*JOURNEY)
     with connect(database_url) as worker:
         drain(worker, limit=2)
     assert stages[0].dump() == stages[1].dump() == stages[2].dump()
@@ -68,50 +68,50 @@ def test_drain_serves_every_space(connection: psycopg.Connection, database_url: 
 
 def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
     stage.put(*JOURNEY)
-    with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
+    with psycopg.connect(database_url) as locker:
+        locker.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
         assert run_batch(stage.connection, stage.space_id).skipped == 1
     assert run_batch(stage.connection, stage.space_id).rows == 5
 
 
 def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database_url: str) -> None:
-    alone, shared = new_stage(connection), new_stage(connection)
+    single_stage, shared_stage = new_stage(connection), new_stage(connection)
     journey = [event(email=f"{n % 3}@acme.com", trk_token=f"t{n % 5}") for n in range(60)]
-    for each in (alone, shared):
-        each.put(*journey)
-    alone.process()
+    for item in (single_stage, shared_stage):
+        item.put(*journey)
+    single_stage.process()
     stop = threading.Event()
     run = Worker(database_url, stop, [make_pipeline_duty(limit=3)]).run
     workers = [threading.Thread(target=run) for _ in range(2)]
-    for each in workers:
-        each.start()
+    for item in workers:
+        item.start()
     assert wait_until_processed(connection, timeout=PATIENCE_SECONDS)
     stop.set()
-    for each in workers:
-        each.join(PATIENCE_SECONDS)
-    assert alone.dump() == shared.dump()
+    for item in workers:
+        item.join(PATIENCE_SECONDS)
+    assert single_stage.dump() == shared_stage.dump()
 
 
 @pytest.mark.parametrize("name", FAILPOINTS)
 def test_dying_anywhere_changes_nothing(connection: psycopg.Connection, database_url: str, name: str) -> None:
-    calm, hit = new_stage(connection), new_stage(connection)
-    for each in (calm, hit):
-        each.put(*JOURNEY)
-    calm.process()
+    calm_stage, struck_stage = new_stage(connection), new_stage(connection)
+    for stage in (calm_stage, struck_stage):
+        stage.put(*JOURNEY)
+    calm_stage.process()
 
     def work() -> None:
-        with connect(database_url) as own:
-            while process_space(own, hit.space_id, 2).rows:
+        with connect(database_url) as work_connection:
+            while process_space(work_connection, struck_stage.space_id, 2).rows:
                 pass
 
     assert die_at(name, work) == -signal.SIGKILL
-    committed = 2 if name == "worker_after_commit" else 0
-    assert len(hit.values("inbox", "id")) == len(JOURNEY) - committed
+    committed_rows = 2 if name == "worker_after_commit" else 0
+    assert len(struck_stage.values("inbox", "id")) == len(JOURNEY) - committed_rows
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     with connection.transaction():
-        connection.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (hit.space_id,))
-    hit.process()
-    assert calm.dump() == hit.dump()
+        connection.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (struck_stage.space_id,))
+    struck_stage.process()
+    assert calm_stage.dump() == struck_stage.dump()
 
 
 def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
@@ -133,7 +133,7 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
 
 def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     """Retries at full speed would fill a full disk with their log. Other jobs go on."""
-    stop, tries, others = threading.Event(), list[float](), list[int]()
+    stop, tries, try_counts = threading.Event(), list[float](), list[int]()
 
     def fail(_: object, __: int) -> bool:
         tries.append(time.monotonic())
@@ -142,22 +142,22 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
         raise psycopg.errors.DiskFull
 
     def note(_: object, __: int) -> bool:
-        others.append(len(tries))
+        try_counts.append(len(tries))
         return False
 
-    failing, other = Duty(lambda _: [1], fail), Duty(lambda _: [1], note)
-    Worker(database_url, stop, [failing, other]).run()
-    pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    failing_duty, busy_duty = Duty(lambda _: [1], fail), Duty(lambda _: [1], note)
+    Worker(database_url, stop, [failing_duty, busy_duty]).run()
+    pauses = [next_try - try_time for try_time, next_try in itertools.pairwise(tries)]
     assert all(pause >= FIRST_PAUSE_SECONDS * 2**number for number, pause in enumerate(pauses))
-    assert set(others) >= {1, 2, 3, 4}
-    assert len(others) > len(tries)
+    assert set(try_counts) >= {1, 2, 3, 4}
+    assert len(try_counts) > len(tries)
 
 
 def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
     """This happens in a cluster: one job's poll asks every node, while another job only needs the first
     one.
     """
-    stop, looks, done = threading.Event(), list[float](), list[int]()
+    stop, looks, poll_counts = threading.Event(), list[float](), list[int]()
 
     def fail(_: object) -> list[int]:
         looks.append(time.monotonic())
@@ -166,25 +166,25 @@ def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
         raise psycopg.errors.ConnectionFailure
 
     def note(_: object, __: int) -> bool:
-        done.append(len(looks))
+        poll_counts.append(len(looks))
         return False
 
-    failing, other = Duty(fail, note), Duty(lambda _: [1], note)
+    failing_duty, busy_duty = Duty(fail, note), Duty(lambda _: [1], note)
     with capture_logs() as lines:
-        Worker(database_url, stop, [failing, other]).run()
-    pauses = [later - earlier for earlier, later in itertools.pairwise(looks)]
+        Worker(database_url, stop, [failing_duty, busy_duty]).run()
+    pauses = [next_look - look_time for look_time, next_look in itertools.pairwise(looks)]
     assert all(pause >= FIRST_PAUSE_SECONDS * 2**number for number, pause in enumerate(pauses))
-    assert set(done) >= {1, 2, 3}
+    assert set(poll_counts) >= {1, 2, 3}
     assert [line["event"] for line in lines] == ["look put off"] * 4
 
 
 def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> None:
     """After a poll that led to work, the job polls again."""
-    stop, looks, found, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
+    stop, looks, results, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
 
     def look(_: object) -> list[int]:
         looks.append(len(turns))
-        return found.pop() if found else []
+        return results.pop() if results else []
 
     def turn(_: object, __: int) -> bool:
         turns.append(1)
@@ -199,64 +199,64 @@ def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> No
 
 def test_a_turn_lasts_until_nothing_waits(database_url: str) -> None:
     """Work that arrives meanwhile is done in the same turn, while there is time."""
-    stop, done, waiting = threading.Event(), list[str](), [[3], [2], [1], []]
+    stop, space_ids, batches = threading.Event(), list[str](), [[3], [2], [1], []]
 
     def finish(_: object, __: int) -> bool:
         stop.set()
         return True
 
     def work(_: object, space_id: int) -> bool:
-        done.append(str(space_id))
+        space_ids.append(str(space_id))
         return True
 
-    first = Duty(lambda _: waiting.pop(0) if waiting else [], work, turn_seconds=math.inf)
+    first = Duty(lambda _: batches.pop(0) if batches else [], work, turn_seconds=math.inf)
     Worker(database_url, stop, [first, Duty(lambda _: [1], finish)]).run()
-    assert done == ["3", "2", "1"]
+    assert space_ids == ["3", "2", "1"]
 
 
 def test_looks_take_a_share_of_the_time(database_url: str) -> None:
     """It applies to a job with a pause: its polls may read much data."""
-    stop, looks, done = threading.Event(), list[tuple[float, float]](), list[int]()
+    stop, looks, poll_counts = threading.Event(), list[tuple[float, float]](), list[int]()
 
     def look(connection: psycopg.Connection) -> list[int]:
-        began = time.monotonic()
+        start = time.monotonic()
         connection.execute("SELECT pg_sleep(0.002)")
-        looks.append((began, time.monotonic()))
+        looks.append((start, time.monotonic()))
         return [1]
 
     def work(_: object, __: int) -> bool:
-        done.append(len(looks))
+        poll_counts.append(len(looks))
         if len(looks) == 4:
             stop.set()
         return True
 
     Worker(database_url, stop, [Duty(look, work, pause_seconds=0.001)]).run()
-    for (began, ended), (later, _) in itertools.pairwise(looks):
-        assert later - began >= LOOK_SHARE * (ended - began)
+    for (start, end), (next_start, _) in itertools.pairwise(looks):
+        assert next_start - start >= LOOK_SHARE * (end - start)
 
 
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
     """It continues where it stopped, without another poll."""
-    stop, done, looks = threading.Event(), list[str](), list[int]()
+    stop, turns, looks = threading.Event(), list[str](), list[int]()
 
     def look(_: object) -> list[int]:
-        looks.append(len(done))
+        looks.append(len(turns))
         return [1, 2, 3]
 
     def build(_: object, space_id: int) -> bool:
-        done.append(str(space_id))
+        turns.append(str(space_id))
         return True
 
     def process(_: object, __: int) -> bool:
-        done.append("first")
-        if len(done) == 9:
+        turns.append("first")
+        if len(turns) == 9:
             stop.set()
         return True
 
     first = Duty(lambda _: [8, 9], process, turn_seconds=0)
     Worker(database_url, stop, [first, Duty(look, build, turn_seconds=0)]).run()
-    assert done[0::2] == ["first"] * 5
-    assert sorted(done[1:6:2]) == ["1", "2", "3"]
+    assert turns[0::2] == ["first"] * 5
+    assert sorted(turns[1:6:2]) == ["1", "2", "3"]
     assert looks == [1, 7]  # then none was left
 
 

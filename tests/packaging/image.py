@@ -41,11 +41,11 @@ class Image:
 
     def entries(self) -> list[tarfile.TarInfo]:
         """Return every entry, with its mode and owner."""
-        found: list[tarfile.TarInfo] = []
+        entries: list[tarfile.TarInfo] = []
         for layer in self.layers:
             with tarfile.open(fileobj=BytesIO(layer)) as tar:
-                found += tar.getmembers()
-        return found
+                entries += tar.getmembers()
+        return entries
 
     def unpack(self, root: Path) -> None:
         """Write the root file system."""
@@ -75,11 +75,11 @@ def read_image(archive: Path) -> Image:
 
 def system_calls(group: str) -> set[str]:
     """Return the system calls in one of systemd's groups, including nested groups."""
-    printed = subprocess.run(
+    output = subprocess.run(
         ["systemd-analyze", "syscall-filter", "--no-pager", group],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    lines = [line.strip() for line in printed.splitlines() if line.startswith("    ")]
+    lines = [line.strip() for line in output.splitlines() if line.startswith("    ")]
     names = {line for line in lines if line and not line.startswith(("#", "@"))}
     return names.union(*(system_calls(line) for line in lines if line.startswith("@")))
 
@@ -90,10 +90,10 @@ def filter_of(unit: Path) -> dict[str, Any]:
     """
     text = unit.read_text()
     lists = re.findall(r"^SystemCallFilter=(~?)(.*)$", text, re.MULTILINE)
-    allowed: set[str] = set()
-    for refused, groups in lists:
-        named = set[str]().union(*map(system_calls, groups.split()))
-        allowed = allowed - named if refused else allowed | named
+    allowed_calls: set[str] = set()
+    for is_denied, groups in lists:
+        calls = set[str]().union(*map(system_calls, groups.split()))
+        allowed_calls = allowed_calls - calls if is_denied else allowed_calls | calls
     assert "MemoryDenyWriteExecute=yes" in text
     write, execute = 2, 4
 
@@ -102,12 +102,12 @@ def filter_of(unit: Path) -> dict[str, Any]:
         return [{"index": 2, "value": bits, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}]
 
     allow = "SCMP_ACT_ALLOW"
-    changing = {"mprotect", "pkey_mprotect"}
+    protection_calls = {"mprotect", "pkey_mprotect"}
     return {
         "defaultAction": "SCMP_ACT_ERRNO", "architectures": [SECCOMP[platform.machine()]],
         "syscalls": [
-            {"names": sorted(allowed - changing - {"mmap"}), "action": allow},
-            {"names": sorted(changing), "action": allow, "args": where(execute, hold=False)},
+            {"names": sorted(allowed_calls - protection_calls - {"mmap"}), "action": allow},
+            {"names": sorted(protection_calls), "action": allow, "args": where(execute, hold=False)},
             {"names": ["mmap"], "action": allow, "args": where(write, hold=False)},
             {"names": ["mmap"], "action": allow, "args": where(execute, hold=False)},
         ],

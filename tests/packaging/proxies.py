@@ -44,30 +44,30 @@ class Proxy:
     def curl(self, url: str, *options: str) -> list[str]:
         """Return the command line that requests a URL with one of the proxy's host names."""
         host = url.split("/")[2]
-        named = [f"{host}:{port}:{self.address}" for port in (80, 443)]
+        hosts = [f"{host}:{port}:{self.address}" for port in (80, 443)]
         return ["curl", "--silent", "--show-error", "--http2", "--cacert", str(self.trusted),
-                "--resolve", named[0], "--resolve", named[1], *options, url]  # fmt: skip
+                "--resolve", hosts[0], "--resolve", hosts[1], *options, url]  # fmt: skip
 
     def get(self, url: str, *options: str) -> Answer:
         """Request a URL and return the answer."""
-        printed = "%{stderr}%{http_code} %{http_version}"
-        command = self.curl(url, "--include", "--write-out", printed, *options)
-        ran = subprocess.run(command, capture_output=True, text=True, check=True,
-                             timeout=PATIENCE_SECONDS)  # fmt: skip
-        text = ran.stdout.replace("\r\n", "\n")
+        status_format = "%{stderr}%{http_code} %{http_version}"
+        command = self.curl(url, "--include", "--write-out", status_format, *options)
+        result = subprocess.run(command, capture_output=True, text=True, check=True,
+                                timeout=PATIENCE_SECONDS)  # fmt: skip
+        text = result.stdout.replace("\r\n", "\n")
         while re.match(r"HTTP/\S+ 100", text):
             text = text.partition("\n\n")[2]
         head, _, body = text.partition("\n\n")
         fields = [line.partition(": ") for line in head.splitlines()[1:]]
-        status, version = ran.stderr.split()
+        status, version = result.stderr.split()
         return Answer(int(status), version, {name.lower(): value for name, _, value in fields}, body)
 
 
 def nginx(folder: Path, address: str, upstream: str) -> list[str]:
     """Return nginx's command line for the address."""
-    deployed = ROOT / "deploy" / "nginx"
-    main = (deployed / "headwater.conf").read_text().replace(UPSTREAM, upstream)
-    shop = (deployed / "shop.conf").read_text()
+    source_folder = ROOT / "deploy" / "nginx"
+    main = (source_folder / "headwater.conf").read_text().replace(UPSTREAM, upstream)
+    shop = (source_folder / "shop.conf").read_text()
     for port in (80, 443):
         main = main.replace(f"listen {port}", f"listen {address}:{port}")
     main = main.replace(f"/etc/ssl/{NAME}.pem", str(certify(folder, NAME)))
@@ -94,15 +94,15 @@ def nginx(folder: Path, address: str, upstream: str) -> list[str]:
 
 def caddy(folder: Path, address: str, upstream: str) -> list[str]:
     """Return Caddy's command line for the address."""
-    deployed = ROOT / "deploy" / "caddy"
+    source_folder = ROOT / "deploy" / "caddy"
 
     def bound(host: str) -> str:
         pem = certify(folder, host)
         return f"{host} {{\nbind {address}\ntls {pem} {pem}\n"
 
-    plain, of_plain, main = (deployed / "Caddyfile").read_text().partition(f"http://{NAME} {{\n")
-    main = plain + of_plain + f"bind {address}\n" + main.replace(f"\n{NAME} {{\n", f"\n{bound(NAME)}")
-    shop = bound(SHOP) + (deployed / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
+    preamble, plain_block, main = (source_folder / "Caddyfile").read_text().partition(f"http://{NAME} {{\n")
+    main = preamble + plain_block + f"bind {address}\n" + main.replace(f"\n{NAME} {{\n", f"\n{bound(NAME)}")
+    shop = bound(SHOP) + (source_folder / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
     file = folder / "Caddyfile"
     file.write_text("{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream))
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
@@ -125,6 +125,6 @@ def start(name: str, folder: Path, upstream: str, *, required: bool) -> Proxy:
             command_of(folder, address, upstream), stdout=log, stderr=log, cwd=folder,
             env=environment(HOME=str(folder), XDG_DATA_HOME=str(folder)),
         )  # fmt: skip
-    trusted = folder / "trusted.pem"
-    trusted.write_text("".join((folder / f"{host}.pem").read_text() for host in (NAME, SHOP)))
-    return Proxy(address, trusted, process)
+    trusted_file = folder / "trusted.pem"
+    trusted_file.write_text("".join((folder / f"{host}.pem").read_text() for host in (NAME, SHOP)))
+    return Proxy(address, trusted_file, process)

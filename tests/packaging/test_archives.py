@@ -41,8 +41,8 @@ def read_metadata(wheel: Path) -> Message:
 
 
 def read_names(archive: Path) -> set[str]:
-    with tarfile.open(archive) as opened:
-        return {name.partition("/")[2] for name in opened.getnames()}
+    with tarfile.open(archive) as tar:
+        return {name.partition("/")[2] for name in tar.getnames()}
 
 
 @pytest.mark.parametrize("package", ["headwater", "headwater_client"])
@@ -56,39 +56,39 @@ def test_its_page_works_on_the_index(folder: Path, package: str) -> None:
     assert (metadata["License-Expression"], metadata["License-File"]) == ("Apache-2.0", "LICENSE")
     page = str(metadata.get_payload())
     assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
-    linked = OURS.findall(page) + OURS.findall(" ".join(addresses.values()))
-    assert linked
-    assert [path for path in linked if not (ROOT / path).exists()] == []
+    paths = OURS.findall(page) + OURS.findall(" ".join(addresses.values()))
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_the_source_archive_has_every_file(folder: Path) -> None:
     """A packager can run the tests from it."""
-    listed = subprocess.run(
+    names = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split("\0")
-    tracked = {name for name in listed if name and (ROOT / name).is_file()}
-    if not tracked:
+    tracked_names = {name for name in names if name and (ROOT / name).is_file()}
+    if not tracked_names:
         pytest.skip("not a git checkout")
-    assert tracked - read_names(folder / f"headwater-{__version__}.tar.gz") == set()
+    assert tracked_names - read_names(folder / f"headwater-{__version__}.tar.gz") == set()
 
 
 def test_the_client_is_built_from_its_source_archive(folder: Path, tmp_path: Path) -> None:
     """The wheel is identical, has the licence, and can be built without the repository."""
     archive = folder / f"headwater_client-{__version__}.tar.gz"
     assert {"LICENSE", "README.md", "project.toml", "hatch_build.py"} <= read_names(archive)
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path, filter="data")
+    with tarfile.open(archive) as package:
+        package.extractall(tmp_path, filter="data")
     uv("build", "--wheel", "--no-build-isolation", "--offline", "--out-dir", str(tmp_path / "built"),
        str(tmp_path / f"headwater_client-{__version__}"))  # fmt: skip
     (wheel,) = (tmp_path / "built").glob("*.whl")
     assert wheel.read_bytes() == (folder / wheel.name).read_bytes()
-    with zipfile.ZipFile(wheel) as opened:
-        licence = opened.read(f"headwater_client-{__version__}.dist-info/licenses/LICENSE")
-        opened.extractall(tmp_path / "code")
+    with zipfile.ZipFile(wheel) as package:
+        licence = package.read(f"headwater_client-{__version__}.dist-info/licenses/LICENSE")
+        package.extractall(tmp_path / "code")
     assert licence == (ROOT / "LICENSE").read_bytes()
     script = "import headwater_client; print(headwater_client.__file__)"
     variables = environment(PYTHONPATH=os.fspath(tmp_path / "code"))
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True
     )
-    assert Path(found.stdout.strip()).is_relative_to(tmp_path)
+    assert Path(result.stdout.strip()).is_relative_to(tmp_path)

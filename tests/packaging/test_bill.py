@@ -20,31 +20,33 @@ def test_it_works() -> None:
 
 
 def test_every_pin_is_in_it_once() -> None:
-    pinned = re.findall(r"^([a-z0-9-]+)(?:\[.*?])?==(\S+)", PINS.read_text(), re.MULTILINE)
-    held = [(each["name"], each["version"]) for each in DOCUMENT["components"]]
-    assert held == pinned
-    assert len(held) > 60
-    references = [each["bom-ref"] for each in DOCUMENT["components"]]
+    pins = re.findall(r"^([a-z0-9-]+)(?:\[.*?])?==(\S+)", PINS.read_text(), re.MULTILINE)
+    versions = [(component["name"], component["version"]) for component in DOCUMENT["components"]]
+    assert versions == pins
+    assert len(versions) > 60
+    references = [component["bom-ref"] for component in DOCUMENT["components"]]
     assert DOCUMENT["dependencies"][0]["dependsOn"] == references
     assert len(set(references)) == len(references)
 
 
 def test_every_component_has_its_licence_and_hashes() -> None:
     """The hashes are those that `pip` requires."""
-    required = set(re.findall(r"--hash=sha256:(\w+)", PINS.read_text()))
-    for each in DOCUMENT["components"]:
-        (first, *_) = each["licenses"]
-        assert first.get("expression") or any(first["license"].values()), each["name"]
-        assert each["hashes"], each["name"]
-    held = [one["content"] for each in DOCUMENT["components"] for one in each["hashes"]]
-    assert len(held) == len(set(held))
-    assert set(held) == required
+    pinned_hashes = set(re.findall(r"--hash=sha256:(\w+)", PINS.read_text()))
+    for component in DOCUMENT["components"]:
+        (first, *_) = component["licenses"]
+        assert first.get("expression") or any(first["license"].values()), component["name"]
+        assert component["hashes"], component["name"]
+    digests = [digest["content"] for component in DOCUMENT["components"] for digest in component["hashes"]]
+    assert len(digests) == len(set(digests))
+    assert set(digests) == pinned_hashes
 
 
 def test_what_is_compiled_in_is_named() -> None:
     """Advisories name PostgreSQL, not the package that bundles it."""
     inside = {
-        part["name"]: part["cpe"] for each in DOCUMENT["components"] for part in each.get("components", ())
+        library["name"]: library["cpe"]
+        for component in DOCUMENT["components"]
+        for library in component.get("components", ())
     }
     assert inside.keys() == {"postgresql", "libpq", "openssl"}
     assert inside["postgresql"].startswith("cpe:2.3:a:postgresql:postgresql:18.")

@@ -60,10 +60,10 @@ def objects(request: pytest.FixtureRequest, tools: ChartTools) -> Objects:
 def find_pods(objects: Objects) -> dict[str, dict[str, Any]]:
     """Return the pod templates, by the name of the object that creates the pods."""
     pods: dict[str, dict[str, Any]] = {}
-    for each in objects:
-        spec = each["spec"].get("jobTemplate", each)["spec"]
+    for resource in objects:
+        spec = resource["spec"].get("jobTemplate", resource)["spec"]
         if "template" in spec:
-            pods[each["metadata"]["name"]] = spec["template"]
+            pods[resource["metadata"]["name"]] = spec["template"]
     return pods
 
 
@@ -75,19 +75,19 @@ def find_containers(objects: Objects) -> Iterator[dict[str, Any]]:
 def list_names(values: Mapping[str, Any], schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """Yield the names of values below those that the schema lists."""
     for name, value in values.items():
-        described = schema.get("properties", {}).get(name, {})
-        described = SCHEMA["definitions"].get(described.get("$ref", "").rpartition("/")[2], described)
-        if isinstance(value, dict) and "properties" in described:
-            yield from list_names(value, described, f"{prefix}{name}.")
+        description = schema.get("properties", {}).get(name, {})
+        description = SCHEMA["definitions"].get(description.get("$ref", "").rpartition("/")[2], description)
+        if isinstance(value, dict) and "properties" in description:
+            yield from list_names(value, description, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
 
 def list_properties(schema: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, described in schema["properties"].items():
-        found = SCHEMA["definitions"].get(described.get("$ref", "").rpartition("/")[2], described)
-        if "properties" in found:
-            yield from list_properties(found, f"{prefix}{name}.")
+    for name, description in schema["properties"].items():
+        definition = SCHEMA["definitions"].get(description.get("$ref", "").rpartition("/")[2], description)
+        if "properties" in definition:
+            yield from list_properties(definition, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
@@ -97,11 +97,15 @@ def test_it_works(tools: ChartTools) -> None:
     kinds: dict[str, list[str]] = {}
     for name, values in EXAMPLES.items():
         tools.lint(CHART, values)
-        rendered = tools.render(CHART, values)
-        kinds[name] = sorted(each["kind"] for each in rendered)
-        assert [each["metadata"]["name"].startswith("headwater") for each in rendered].count(False) == 0
-        faults = [tools.find_faults(each, version) for each in rendered for version in (OLDEST, NEWEST)]
-        assert faults == [[]] * 2 * len(rendered)
+        resources = tools.render(CHART, values)
+        kinds[name] = sorted(resource["kind"] for resource in resources)
+        assert [resource["metadata"]["name"].startswith("headwater") for resource in resources].count(
+            False
+        ) == 0
+        faults = [
+            tools.find_faults(resource, version) for resource in resources for version in (OLDEST, NEWEST)
+        ]
+        assert faults == [[]] * 2 * len(resources)
     assert kinds == {
         "single": ["CronJob", "Service", "StatefulSet"],
         "scaled": ["Deployment", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget",
@@ -110,10 +114,10 @@ def test_it_works(tools: ChartTools) -> None:
 
 
 def test_a_wrong_object_is_noticed(tools: ChartTools) -> None:
-    wrong = copy.deepcopy(next(each for each in tools.render(CHART, EXAMPLES["single"])
-                               if each["kind"] == "StatefulSet"))  # fmt: skip
-    wrong["spec"] |= {"replicas": "one", "surprise": True}
-    first, second = sorted(tools.find_faults(wrong, NEWEST))
+    wrong_resource = copy.deepcopy(next(resource for resource in tools.render(CHART, EXAMPLES["single"])
+                                        if resource["kind"] == "StatefulSet"))  # fmt: skip
+    wrong_resource["spec"] |= {"replicas": "one", "surprise": True}
+    first, second = sorted(tools.find_faults(wrong_resource, NEWEST))
     assert first.startswith("StatefulSet spec.replicas: ")
     assert "surprise" in first + second
 
@@ -175,14 +179,14 @@ def test_postgresql_keeps_its_files_to_itself(objects: Objects) -> None:
     for pod in find_pods(objects).values():
         security = pod["spec"]["securityContext"]
         assert ("fsGroup" in security) == (security.get("fsGroupChangePolicy") == "OnRootMismatch")
-        claimed = any("persistentVolumeClaim" in volume for volume in pod["spec"]["volumes"])
-        assert ("fsGroup" in security) == claimed
+        has_claim = any("persistentVolumeClaim" in volume for volume in pod["spec"]["volumes"])
+        assert ("fsGroup" in security) == has_claim
 
 
 def test_containers_run_commands_there_are(objects: Objects) -> None:
     for container in find_containers(objects):
         build_parser(container["args"][0]).parse_args(container["args"])
-        names = [each["name"] for each in container["env"]]
+        names = [variable["name"] for variable in container["env"]]
         assert len(names) == len(set(names))
         assert set(names) - {PREFIX + name.upper() for name in READERS} == set()
         for port in container.get("ports", []):
@@ -193,76 +197,84 @@ def test_containers_run_commands_there_are(objects: Objects) -> None:
 
 
 def test_volumes_are_there(objects: Objects) -> None:
-    claimed = [claim["metadata"]["name"] for each in objects
-               for claim in each["spec"].get("volumeClaimTemplates", [])]  # fmt: skip
+    claim_names = [claim["metadata"]["name"] for resource in objects
+                   for claim in resource["spec"].get("volumeClaimTemplates", [])]  # fmt: skip
     for pod in find_pods(objects).values():
-        named = [*claimed, *(volume["name"] for volume in pod["spec"]["volumes"])]
+        volumes = [*claim_names, *(volume["name"] for volume in pod["spec"]["volumes"])]
         for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
-            assert {mount["name"] for mount in container["volumeMounts"]} <= set(named)
+            assert {mount["name"] for mount in container["volumeMounts"]} <= set(volumes)
 
 
 def test_the_image_is_of_this_version(tools: ChartTools) -> None:
-    single, scaled = (
+    single_images, scaled_images = (
         {container["image"] for container in find_containers(tools.render(CHART, values))}
         for values in EXAMPLES.values()
     )
-    assert single == {f"localhost/headwater:{__version__}"}
-    assert scaled == {f"localhost/headwater@{EXAMPLES['scaled']['image']['digest']}"}
+    assert single_images == {f"localhost/headwater:{__version__}"}
+    assert scaled_images == {f"localhost/headwater@{EXAMPLES['scaled']['image']['digest']}"}
 
 
 def test_selectors_find_pods(objects: Objects) -> None:
     """They select only this release's pods, even if another release is in the namespace."""
     labels = [pod["metadata"]["labels"] for pod in find_pods(objects).values()]
-    for each in objects:
-        spec = each["spec"]
+    for resource in objects:
+        spec = resource["spec"]
         selector = spec.get("podSelector", spec.get("selector"))
         if selector is not None:
-            wanted = selector.get("matchLabels", selector)
-            assert wanted["app.kubernetes.io/instance"] == "headwater"
-            assert [found for found in labels if wanted.items() <= found.items()]
+            match_labels = selector.get("matchLabels", selector)
+            assert match_labels["app.kubernetes.io/instance"] == "headwater"
+            assert [pod_labels for pod_labels in labels if match_labels.items() <= pod_labels.items()]
 
 
 def test_the_backup_finds_the_volume_and_its_node(tools: ChartTools) -> None:
-    objects = {each["kind"]: each for each in tools.render(CHART, EXAMPLES["single"], "prod")}
+    objects = {resource["kind"]: resource for resource in tools.render(CHART, EXAMPLES["single"], "prod")}
     single, job = objects["StatefulSet"], find_pods([objects["CronJob"]])["prod-headwater-backup"]
     claims = [volume["persistentVolumeClaim"]["claimName"] for volume in job["spec"]["volumes"]
               if "persistentVolumeClaim" in volume]  # fmt: skip
     assert claims == [f"data-{single['metadata']['name']}-0", "backups"]
-    (near,) = job["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert near["labelSelector"]["matchLabels"] == single["spec"]["selector"]["matchLabels"]
-    folders = [{each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+    (affinity_rule,) = job["spec"]["affinity"]["podAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert affinity_rule["labelSelector"]["matchLabels"] == single["spec"]["selector"]["matchLabels"]
+    folders = [{variable["name"]: variable["value"] for variable in pod["spec"]["containers"][0]["env"]}
                for pod in (job, single["spec"]["template"])]  # fmt: skip
-    assert [each["HEADWATER_BACKUP_DIR"] for each in folders] == ["/backups"] * 2
-    assert len({each["HEADWATER_DATA_DIR"] for each in folders}) == 1
+    assert [variables["HEADWATER_BACKUP_DIR"] for variables in folders] == ["/backups"] * 2
+    assert len({variables["HEADWATER_DATA_DIR"] for variables in folders}) == 1
 
 
 def test_the_ingress_publishes_what_the_page_lists(tools: ChartTools) -> None:
     """It doesn't publish metrics or health. The tracker's paths follow its settings."""
     table = PAGE[PAGE.index("| Paths | For |") :].partition("\n\n")[0]
-    listed = {path.rstrip("/") or "/" for path in re.findall(r"`(/[^`]*)`", table)}
+    paths = {path.rstrip("/") or "/" for path in re.findall(r"`(/[^`]*)`", table)}
     values = copy.deepcopy(EXAMPLES["scaled"])
     values["settings"] |= {"HEADWATER_TRACKER_SCRIPT": "/s.js", "HEADWATER_TRACKER_ENDPOINT": "/e"}
-    renamed = (listed - {"/t.js", "/t"}) | {"/s.js", "/e"}
-    for given, expected in ((EXAMPLES["scaled"], listed), (values, renamed)):
-        (ingress,) = [each for each in tools.render(CHART, given) if each["kind"] == "Ingress"]
+    renamed_paths = (paths - {"/t.js", "/t"}) | {"/s.js", "/e"}
+    for chart_values, expected in ((EXAMPLES["scaled"], paths), (values, renamed_paths)):
+        (ingress,) = [
+            resource for resource in tools.render(CHART, chart_values) if resource["kind"] == "Ingress"
+        ]
         (rule,) = ingress["spec"]["rules"]
         assert rule["host"] == "t.example.com"
-        assert {each["path"] for each in rule["http"]["paths"]} == expected
+        assert {path["path"] for path in rule["http"]["paths"]} == expected
         assert ingress["spec"]["tls"] == [{"hosts": ["t.example.com"], "secretName": "tls"}]
 
 
 def test_monitors_and_policies_know_every_port(tools: ChartTools) -> None:
     objects = tools.render(CHART, EXAMPLES["scaled"])
-    by_kind = {each["kind"]: each["spec"] for each in objects}
+    specs_by_kind = {resource["kind"]: resource["spec"] for resource in objects}
     ports = {port["name"]: port["containerPort"] for container in find_containers(objects)
              for port in container.get("ports", [])}  # fmt: skip
-    assert {each["port"] for each in by_kind["PodMonitor"]["podMetricsEndpoints"]} == ports.keys()
-    (rule,) = by_kind["NetworkPolicy"]["ingress"]
-    assert {each["port"] for each in rule["ports"]} == set(ports.values())
+    assert {
+        endpoint["port"] for endpoint in specs_by_kind["PodMonitor"]["podMetricsEndpoints"]
+    } == ports.keys()
+    (rule,) = specs_by_kind["NetworkPolicy"]["ingress"]
+    assert {port["port"] for port in rule["ports"]} == set(ports.values())
     assert rule["from"] == EXAMPLES["scaled"]["networkPolicy"]["from"]
-    assert by_kind["Service"]["ports"][0]["targetPort"] in ports
+    assert specs_by_kind["Service"]["ports"][0]["targetPort"] in ports
     rules = (ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text()
-    job = next(iter(find_pods(objects).values()))["metadata"]["labels"][by_kind["PodMonitor"]["jobLabel"]]
+    job = next(iter(find_pods(objects).values()))["metadata"]["labels"][
+        specs_by_kind["PodMonitor"]["jobLabel"]
+    ]
     assert f'job="{job}"' in rules
 
 
@@ -273,8 +285,8 @@ def test_what_is_published(tools: ChartTools, tmp_path: Path) -> None:
         archive_chart(path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     project = read_project()
-    shown = yaml.safe_load(tools.run("show", "chart", paths[0]))
-    assert (shown["version"], shown["appVersion"], shown["home"]) == (
+    metadata = yaml.safe_load(tools.run("show", "chart", paths[0]))
+    assert (metadata["version"], metadata["appVersion"], metadata["home"]) == (
         __version__, __version__, project["address"],
     )  # fmt: skip
     with tarfile.open(fileobj=io.BytesIO(paths[0].read_bytes())) as archive:
@@ -283,5 +295,7 @@ def test_what_is_published(tools: ChartTools, tmp_path: Path) -> None:
         links = re.findall(r"\]\((.*?)\)", readme.read().decode())
         assert "headwater/LICENSE" in archive.getnames()
     assert [link.startswith(f"{project['address']}/blob/v{__version__}/") for link in links] == [True] * 2
-    rendered = tools.render(paths[0], EXAMPLES["single"])
-    assert {each["image"] for each in find_containers(rendered)} == {f"{project['image']}:{__version__}"}
+    resources = tools.render(paths[0], EXAMPLES["single"])
+    assert {container["image"] for container in find_containers(resources)} == {
+        f"{project['image']}:{__version__}"
+    }

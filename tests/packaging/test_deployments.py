@@ -44,14 +44,14 @@ def test_it_works() -> None:
     page = (ROOT / "docs" / "install.md").read_text()
     assert (len(COMPOSE), len(UNITS)) == (2, 2)
     assert "deploy/chart" in page
-    shown = [path for path in SOURCES if not {"chart", "image", "__pycache__"} & set(path.parts)]
-    assert [path.name for path in shown if path.name not in page] == []
+    paths = [path for path in SOURCES if not {"chart", "image", "__pycache__"} & set(path.parts)]
+    assert [path.name for path in paths if path.name not in page] == []
 
 
 @pytest.mark.parametrize("path", SOURCES, **by_name)
 def test_every_variable_there_is(path: Path) -> None:
-    named = set(re.findall(rf"\b{PREFIX}\w+", path.read_text()))
-    assert named - {PREFIX + name.upper() for name in READERS} == set()
+    variables = set(re.findall(rf"\b{PREFIX}\w+", path.read_text()))
+    assert variables - {PREFIX + name.upper() for name in READERS} == set()
 
 
 @pytest.mark.parametrize("path", COMPOSE, **by_name)
@@ -92,14 +92,12 @@ def test_systemd_finds_units_safe(path: Path, tmp_path: Path) -> None:
         pytest.skip("there is no systemd-analyze")
     unit = tmp_path / path.name
     unit.write_text(path.read_text().replace("/opt/headwater/bin/headwater", "/bin/true"))
-    verified = subprocess.run(
-        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
-    )
-    assert (verified.returncode, verified.stderr) == (0, "")
-    rated = subprocess.run(
+    result = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    report = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", path],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", rated)
+    exposure = re.search(r"Overall exposure level for \S+: ([0-9.]+)", report)
     assert exposure is not None
     assert float(exposure[1]) <= MOST_EXPOSED

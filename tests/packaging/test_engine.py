@@ -55,12 +55,12 @@ class Engine:
         return self._end("podman-compose", "--podman-path", str(self.program), "-f", str(file), *arguments)
 
     def _end(self, *command: str) -> str:
-        ran = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=START_SECONDS,
             env=environment(XDG_RUNTIME_DIR=str(self.folder)),
         )  # fmt: skip
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +106,8 @@ def test_it_works(engine: Engine, tmp_path: Path) -> None:
 
 def test_the_pods_of_the_chart_work(engine: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The pod of `single` accepts an event, and the backup pod writes one to the other volume."""
-    rendered = find_tools(request.config).render(CHART, EXAMPLES["single"])
-    objects = {each["kind"]: each for each in rendered}
+    resources = find_tools(request.config).render(CHART, EXAMPLES["single"])
+    objects = {resource["kind"]: resource for resource in resources}
     port = 8460
     single = make_pod(objects["StatefulSet"]["spec"]["template"], "headwater-0")
     single["spec"]["containers"][0]["ports"][0] |= {"hostPort": port, "hostIP": "127.0.0.1"}
@@ -121,8 +121,10 @@ def test_the_pods_of_the_chart_work(engine: Engine, tmp_path: Path, request: pyt
         assert send_purchase(url, make_key(engine, "headwater-0-headwater")) == 202
         play(engine, backup, tmp_path)
         assert engine.run("wait", "nightly-backup").strip() == "0"
-        kept = Path(engine.run("volume", "inspect", "backups", "--format", "{{.Mountpoint}}").strip())
-        assert [path.suffix for path in kept.iterdir() if "headwater" in path.name] == [".zip"]
+        backup_folder = Path(
+            engine.run("volume", "inspect", "backups", "--format", "{{.Mountpoint}}").strip()
+        )
+        assert [path.suffix for path in backup_folder.iterdir() if "headwater" in path.name] == [".zip"]
     finally:
         engine.run("pod", "rm", "--all", "--force")
         engine.run("volume", "prune", "--force")
@@ -157,5 +159,5 @@ def make_key(engine: Engine, name: str) -> str:
     number = str(json.loads(space)["id"])
     key = engine.run("exec", name, "headwater", "key", "create", "--name", "k", "--json",
                      "--space", number)  # fmt: skip
-    (found,) = re.findall(r'"key": "(\S+)"', key)
-    return found
+    (secret,) = re.findall(r'"key": "(\S+)"', key)
+    return secret

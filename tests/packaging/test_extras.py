@@ -26,13 +26,13 @@ def imported(module: ast.Module) -> Iterator[str]:
 
 
 def test_it_works() -> None:
-    needing = {
+    modules_by_extra = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
         if any(name in path.read_text() for name in EXTRAS)  # few are worth parsing
         and any(name.startswith(EXTRAS) for name in imported(ast.parse(path.read_text())))
     }
-    assert needing == OF_AN_EXTRA
+    assert modules_by_extra == OF_AN_EXTRA
 
 
 def test_the_image_is_built_without_them() -> None:

@@ -24,12 +24,17 @@ def clone(tmp_path: Path) -> Path:
 
 
 def git(folder: Path, *words: str) -> str:
-    names = (f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL"))
-    who = dict.fromkeys(names, "a@b.example")
-    ran = subprocess.run(
-        ["git", *words], cwd=folder, env={**os.environ, **who}, capture_output=True, text=True, check=True
+    names = (f"GIT_{role}_{attribute}" for role in ("AUTHOR", "COMMITTER") for attribute in ("NAME", "EMAIL"))
+    identity = dict.fromkeys(names, "a@b.example")
+    result = subprocess.run(
+        ["git", *words],
+        cwd=folder,
+        env={**os.environ, **identity},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    return ran.stdout.strip()
+    return result.stdout.strip()
 
 
 def commit(folder: Path) -> str:

@@ -51,10 +51,10 @@ def test_it_works(container: Container) -> None:
     """It serves, is healthy, accepts an event, stops in order on SIGTERM, and starts again with its data."""
     keys: list[str] = []
     for _ in range(2):
-        serving = container.start("serve", "--port", "8457")
+        service = container.start("serve", "--port", "8457")
         try:
-            assert serving.stdout is not None
-            line = serving.stdout.readline()
+            assert service.stdout is not None
+            line = service.stdout.readline()
             log = container.bundle / "log"
             assert line == "ready http://127.0.0.1:8457\n", log.read_text()
             keys = keys or [make_key(container)]
@@ -67,8 +67,8 @@ def test_it_works(container: Container) -> None:
             assert container.execute(*probe).returncode == 0
             check_bounds(container)
             container.signal(signal.SIGTERM)
-            assert serving.wait(PATIENCE_SECONDS) == 0
-            serving.stdout.close()
+            assert service.wait(PATIENCE_SECONDS) == 0
+            service.stdout.close()
         finally:
             container.remove()
 
@@ -78,13 +78,13 @@ def test_a_volume_of_a_group(container: Container) -> None:
     os.chown(container.data, 0, 10001)
     container.data.chmod(0o2775)
     for _ in range(2):
-        serving = container.start("serve", "--port", "8458", HEADWATER_DATA_DIR="/data/headwater")
+        service = container.start("serve", "--port", "8458", HEADWATER_DATA_DIR="/data/headwater")
         try:
-            assert serving.stdout is not None
-            assert serving.stdout.readline().startswith("ready "), container.bundle
+            assert service.stdout is not None
+            assert service.stdout.readline().startswith("ready "), container.bundle
             container.signal(signal.SIGTERM)
-            assert serving.wait(PATIENCE_SECONDS) == 0
-            serving.stdout.close()
+            assert service.wait(PATIENCE_SECONDS) == 0
+            service.stdout.close()
         finally:
             container.remove()
 
@@ -104,17 +104,17 @@ def check_bounds(container: Container) -> None:
     assert "CapEff:\t0000000000000000" in status
     assert "NoNewPrivs:\t1" in status
     for path in ("/etc/x", "/usr/x", "/x"):
-        refused = container.execute("/usr/bin/python3.11", "-Ic", f"open('{path}', 'w')")
-        assert "Read-only file system" in refused.stderr
-    both = "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)"
-    assert "PermissionError" in container.execute("/usr/bin/python3.11", "-Ic", both).stderr
+        result = container.execute("/usr/bin/python3.11", "-Ic", f"open('{path}', 'w')")
+        assert "Read-only file system" in result.stderr
+    script = "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)"
+    assert "PermissionError" in container.execute("/usr/bin/python3.11", "-Ic", script).stderr
     for command in ("id", "/usr/bin/python3.11 -c 1", "true; id", "$(id)"):
         assert container.execute("/bin/sh", "-c", command).returncode == 127
 
 
 def test_two_builds_are_identical(archive: Path, tmp_path: Path) -> None:
-    again = built(tmp_path)
-    assert again.read_bytes() == archive.read_bytes()
+    second_archive = built(tmp_path)
+    assert second_archive.read_bytes() == archive.read_bytes()
 
 
 def test_it_is_small_and_has_no_shell(image: Image) -> None:
@@ -127,8 +127,8 @@ def test_it_is_small_and_has_no_shell(image: Image) -> None:
     }
     assert programs.keys() & SHELLS == {"sh"}  # not a shell: see check_bounds
     assert [entry.name for entry in entries if entry.mode & 0o6000] == []
-    theirs = [entry.name for entry in entries if (entry.uid, entry.gid) != (0, 0)]
-    assert theirs == ["data"]
+    owned_entries = [entry.name for entry in entries if (entry.uid, entry.gid) != (0, 0)]
+    assert owned_entries == ["data"]
     assert [entry.name for entry in entries if entry.mode & 0o002 and not entry.issym()] == ["tmp"]
 
 
@@ -137,15 +137,15 @@ def test_its_contents_are_listed(archive: Path, image: Image) -> None:
     exactly.
     """
     lines = archive.with_suffix(".contents.txt").read_text().splitlines()
-    listed = {(kind, name) for kind, name, *_ in map(str.split, lines)}
+    contents = {(kind, name) for kind, name, *_ in map(str.split, lines)}
     names = {entry.name for entry in image.entries()}
-    assert {("deb", "libc6"), ("deb", "libssl3"), ("deb", "python3.11-minimal")} <= listed
-    debian = {name for kind, name in listed if kind == "deb"}
+    assert {("deb", "libc6"), ("deb", "libssl3"), ("deb", "python3.11-minimal")} <= contents
+    debian = {name for kind, name in contents if kind == "deb"}
     assert debian == {Path(name).name for name in names if "dpkg/status.d/" in name}
     distributions = {
         Path(name).name.partition("-")[0].lower() for name in names if name.endswith(".dist-info")
     }
-    python = {name.lower().replace("-", "_").replace(".", "_") for kind, name in listed if kind == "pypi"}
+    python = {name.lower().replace("-", "_").replace(".", "_") for kind, name in contents if kind == "pypi"}
     assert python == distributions
     assert {"cryptography", "headwater"} <= python
     assert {
@@ -153,7 +153,7 @@ def test_its_contents_are_listed(archive: Path, image: Image) -> None:
         ("part", "libpq"),
         ("part", "openssl"),
         ("cargo", "arrow-array"),
-    } <= listed
+    } <= contents
     libraries = {Path(name).name for name in names if Path(name).parent.name.endswith(".libs")}
-    assert {name for kind, name in listed if kind == "file"} == libraries
+    assert {name for kind, name in contents if kind == "file"} == libraries
     assert any(name.endswith("sboms/headwater.cdx.json") for name in names)

@@ -37,9 +37,9 @@ def upstream(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         rate_limit_factor=1000, base_url=ADDRESS, data_dir=tmp_path_factory.mktemp("behind"),
         trusted_proxies=(ip_network("127.0.0.1"),),
     )  # fmt: skip
-    running = run_application(settings, database_url)
-    yield running.base_url.removeprefix("http://")
-    running.stop()
+    application = run_application(settings, database_url)
+    yield application.base_url.removeprefix("http://")
+    application.stop()
 
 
 @pytest.fixture(scope="module", params=list(PROXIES))
@@ -47,25 +47,25 @@ def proxy(
     request: pytest.FixtureRequest, upstream: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp(request.param)
-    started = start(request.param, folder, upstream, required=REQUIRED)
+    front_server = start(request.param, folder, upstream, required=REQUIRED)
 
     def listens() -> bool:
-        assert started.process.poll() is None, (folder / "log").read_text()
-        asked = subprocess.run(started.curl(f"{ADDRESS}/"), capture_output=True, check=False)
-        return asked.returncode == 0
+        assert front_server.process.poll() is None, (folder / "log").read_text()
+        result = subprocess.run(front_server.curl(f"{ADDRESS}/"), capture_output=True, check=False)
+        return result.returncode == 0
 
     try:
         wait_until(listens)
-        yield started
+        yield front_server
     finally:
-        started.process.terminate()
-        started.process.wait(PATIENCE_SECONDS)
+        front_server.process.terminate()
+        front_server.process.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
 def assistant(upstream: str, connection: psycopg.Connection, stage: Stage) -> Iterator[Assistant]:
-    running = Running(f"http://{upstream}", lambda: None, Path())
-    with connect(running, connection, stage.space_id) as assistant:
+    application = Running(f"http://{upstream}", lambda: None, Path())
+    with connect(application, connection, stage.space_id) as assistant:
         yield assistant
 
 
@@ -74,8 +74,8 @@ def test_it_works(proxy: Proxy) -> None:
     answer = proxy.get(f"{ADDRESS}/docs")
     assert (answer.status, answer.version) == (200, "2")
     assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
-    refused = proxy.get(f"{ADDRESS}/elsewhere")
-    assert "strict-transport-security" in refused.headers
+    error_page = proxy.get(f"{ADDRESS}/elsewhere")
+    assert "strict-transport-security" in error_page.headers
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,15 @@ def test_programs_without_tls_notice(proxy: Proxy, path: str, method: str) -> No
 def test_weak_ciphers_are_refused(proxy: Proxy, cipher: str) -> None:
     """Ciphers without forward secrecy, or unauthenticated ones."""
     options = ("--tls-max", "1.2", "--ciphers", f"{cipher}:@SECLEVEL=0", "--output", "/dev/null")
-    asked = subprocess.run(proxy.curl(f"{ADDRESS}/docs", *options), capture_output=True, check=False)
-    assert asked.returncode == 35, asked.stderr
-    good = ("--tls-max", "1.2", "--ciphers", "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384")
-    assert proxy.get(f"{ADDRESS}/docs", *good).status == 200
+    result = subprocess.run(proxy.curl(f"{ADDRESS}/docs", *options), capture_output=True, check=False)
+    assert result.returncode == 35, result.stderr
+    strong_options = (
+        "--tls-max",
+        "1.2",
+        "--ciphers",
+        "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384",
+    )
+    assert proxy.get(f"{ADDRESS}/docs", *strong_options).status == 200
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"])
@@ -185,11 +190,11 @@ def test_the_tracker_under_the_shops_own_domain(
 
 def test_assistants_find_their_way(proxy: Proxy, assistant: Assistant) -> None:
     url = f"{ADDRESS}/mcp/{assistant.space_id}/public-api"
-    refused = proxy.get(url, "--data", "{}", "--header", "Content-Type: application/json")
-    assert refused.status == 401
-    place = refused.headers["www-authenticate"].split('"')[1]
-    assert place.startswith(f"{ADDRESS}/.well-known/")
-    assert json.loads(proxy.get(place).body)["resource"] == url
+    first_answer = proxy.get(url, "--data", "{}", "--header", "Content-Type: application/json")
+    assert first_answer.status == 401
+    metadata_url = first_answer.headers["www-authenticate"].split('"')[1]
+    assert metadata_url.startswith(f"{ADDRESS}/.well-known/")
+    assert json.loads(proxy.get(metadata_url).body)["resource"] == url
 
 
 def test_an_answer_that_streams(
@@ -209,25 +214,25 @@ def test_an_answer_that_streams(
         "--header", "Mcp-Method: tools/call", "--header", "Mcp-Name: list_companies",
         "--header", "Accept: application/json, text/event-stream",
     )  # fmt: skip
-    with psycopg.connect(database_url) as holding:
-        holding.execute("LOCK TABLE companies IN ACCESS EXCLUSIVE MODE")
+    with psycopg.connect(database_url) as locker:
+        locker.execute("LOCK TABLE companies IN ACCESS EXCLUSIVE MODE")
         curl = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert curl.stdout is not None
         first = curl.stdout.readline()
-        holding.rollback()
-    rest = curl.stdout.read()
+        locker.rollback()
+    remainder = curl.stdout.read()
     assert curl.wait() == 0
     curl.stdout.close()
-    assert first.startswith(":"), first + rest
-    assert '"structuredContent"' in rest
+    assert first.startswith(":"), first + remainder
+    assert '"structuredContent"' in remainder
 
 
 @pytest.mark.parametrize("name", list(PROXIES))
 def test_the_page_shows_what_was_tested(name: str) -> None:
     text = (ROOT / "docs" / "install.md").read_text()
     section = re.split(r"^#{2,3} ", text, flags=re.MULTILINE)
-    (shown,) = [each for each in section if each.lower().startswith(f"{name}\n")]
+    (chapter_text,) = [chapter for chapter in section if chapter.lower().startswith(f"{name}\n")]
     files = sorted((ROOT / "deploy" / name).iterdir())
-    assert re.findall(r"^```\n(.*?)^```$", shown, re.MULTILINE | re.DOTALL) == [
+    assert re.findall(r"^```\n(.*?)^```$", chapter_text, re.MULTILINE | re.DOTALL) == [
         path.read_text() for path in files
     ]

@@ -39,19 +39,21 @@ def read_json(tar: tarfile.TarFile, name: str) -> Any:
 
 def test_it_works(images: dict[str, str], tmp_path: Path) -> None:
     """One name refers to the images of both architectures, with all their contents."""
-    joined = tmp_path / "joined.oci.tar"
-    digest = join_archives(joined, sorted(tmp_path.glob("*-*.oci.tar")))
-    with tarfile.open(joined) as tar:
+    joint_archive = tmp_path / "joined.oci.tar"
+    digest = join_archives(joint_archive, sorted(tmp_path.glob("*-*.oci.tar")))
+    with tarfile.open(joint_archive) as tar:
         names = set(tar.getnames())
-        (named,) = read_json(tar, "index.json")["manifests"]
-        assert named["digest"] == digest
+        (entry,) = read_json(tar, "index.json")["manifests"]
+        assert entry["digest"] == digest
         index = read_json(tar, f"blobs/{digest.replace(':', '/')}")
-        platforms = {one["platform"]["architecture"]: one["digest"] for one in index["manifests"]}
+        platforms = {
+            manifest["platform"]["architecture"]: manifest["digest"] for manifest in index["manifests"]
+        }
         assert platforms == images
-        for one in index["manifests"]:
-            manifest = read_json(tar, f"blobs/{one['digest'].replace(':', '/')}")
+        for descriptor in index["manifests"]:
+            manifest = read_json(tar, f"blobs/{descriptor['digest'].replace(':', '/')}")
             parts = [manifest["config"], *manifest["layers"]]
-            assert {f"blobs/{part['digest'].replace(':', '/')}" for part in parts} <= names
+            assert {f"blobs/{blob['digest'].replace(':', '/')}" for blob in parts} <= names
     assert digest == join_archives(tmp_path / "again.oci.tar", sorted(tmp_path.glob("*-*.oci.tar")))
 
 
@@ -81,8 +83,8 @@ def test_what_is_published_is_named(
 ) -> None:
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
     publish.main([what, str(tmp_path), "--dry-run"])
-    printed = capsys.readouterr().out
-    assert __version__ in printed
+    output = capsys.readouterr().out
+    assert __version__ in output
     if what == "image":
         name, digest = (tmp_path / "output").read_text().splitlines()
         assert name == f"name={read_project()['image']}"
@@ -101,9 +103,9 @@ def test_steps_say_what_is_missing(
     steps = {"one": lambda _: "fine", "two": skip, "three": fail}
     monkeypatch.setattr(release_check, "STEPS", steps)
     assert release_check.main(["dist"]) == 1
-    printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed] == ["ok", "skipped", "failed", "failed:", "skipped:", "left"]
-    assert printed[-3:] == ["failed: three", "skipped: two", "left out: nothing"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["ok", "skipped", "failed", "failed:", "skipped:", "left"]
+    assert lines[-3:] == ["failed: three", "skipped: two", "left out: nothing"]
     assert release_check.main(["dist", "--skip", "three"]) == 0
 
 
@@ -113,10 +115,10 @@ def test_a_tag_needs_a_prepared_release_and_public_addresses(monkeypatch: pytest
     monkeypatch.setattr(release_check, "read_project", lambda: {"address": "https://code.shop.invalid"})
     with pytest.raises(FailedError) as refusal:
         release_check.check_tag("v0.0.1")
-    wrong_tag, no_date, not_recorded, placeholders = str(refusal.value).splitlines()
+    wrong_tag, no_date, missing_record, placeholders = str(refusal.value).splitlines()
     assert "v0.0.1 is not v" in wrong_tag
     assert "README.md has no date" in no_date
-    assert "not recorded" in not_recorded
+    assert "not recorded" in missing_record
     assert placeholders.endswith(": address")
 
 

@@ -30,11 +30,11 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The contents of /opt/headwater: the wheel, and Debian's Python, which every account may run."""
     folder = tmp_path_factory.mktemp("opt")
     build(copy_sources(folder / "source", 0o644, 1e9), folder / "built")
-    made = folder / "programs"
-    uv("venv", "--relocatable", "--python", "/usr/bin/python3", str(made))
-    uv("pip", "install", "--python", str(made / "bin" / "python"), str(folder / "built" / WHEEL),
+    environment_dir = folder / "programs"
+    uv("venv", "--relocatable", "--python", "/usr/bin/python3", str(environment_dir))
+    uv("pip", "install", "--python", str(environment_dir / "bin" / "python"), str(folder / "built" / WHEEL),
        "--constraint", str(ROOT / "requirements" / "base.txt"))  # fmt: skip
-    return made
+    return environment_dir
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: list[str], folder: Path, **variables: str) -> subprocess.Popen[str]:
     """Start a program in an empty folder, with only the environment variables of a login."""
-    kept = environment(**variables)
-    bare = {name: kept[name] for name in ("PATH", "HOME", *variables) if name in kept}
+    all_variables = environment(**variables)
+    bare = {name: all_variables[name] for name in ("PATH", "HOME", *variables) if name in all_variables}
     return subprocess.Popen(
         command, cwd=folder, env=bare, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -43,9 +43,9 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Popen[
 def output(command: list[str], folder: Path, **variables: str) -> str:
     """Run a program to its successful end and return its output."""
     process = run(command, folder, **variables)
-    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    output_text, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
-    return printed
+    return output_text
 
 
 def stop(process: subprocess.Popen[str]) -> None:
@@ -74,14 +74,14 @@ def test_it_works(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(code)
     program = [sys.executable, "-m", "headwater"]
-    found = output(
+    output_text = output(
         [sys.executable, "-c", "import headwater; print(headwater.__file__)"],
         empty, PYTHONPATH=str(code),
     )  # fmt: skip
-    assert Path(found.strip()).is_relative_to(code)
-    served = run([*program, "serve", "--port", "0"], empty, PYTHONPATH=str(code))
-    assert served.stdout is not None
-    url = served.stdout.readline().removeprefix("ready ").strip()
+    assert Path(output_text.strip()).is_relative_to(code)
+    service = run([*program, "serve", "--port", "0"], empty, PYTHONPATH=str(code))
+    assert service.stdout is not None
+    url = service.stdout.readline().removeprefix("ready ").strip()
     space = output([*program, "space", "create", "--name", "S", "--json"], empty,
                    PYTHONPATH=str(code))  # fmt: skip
     key = output([*program, "key", "create", "--space", str(json.loads(space)["id"]), "--name",
@@ -89,27 +89,27 @@ def test_it_works(wheel: Path, tmp_path: Path) -> None:
     assert send_purchase(url, json.loads(key)["key"]) == 202
     for path in ("/t.js", "/docs", "/login", "/public-api/v1/openapi.json"):
         assert httpx.get(url + path, timeout=PATIENCE_SECONDS).status_code == 200
-    stop(served)
+    stop(service)
 
 
 def test_it_holds_every_file(wheel: Path) -> None:
-    tracked = subprocess.run(
+    tracked_names = subprocess.run(
         ["git", "ls-files", "-z", "src"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\0")
-    expected = {name.removeprefix("src/") for name in tracked if (ROOT / name).is_file()}
+    expected = {name.removeprefix("src/") for name in tracked_names if (ROOT / name).is_file()}
     with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if name.startswith("headwater/")}
-    assert expected - held == set()
-    assert [name for name in held - expected if not (ROOT / "src" / name).is_file()] == []
+        names = {name for name in archive.namelist() if name.startswith("headwater/")}
+    assert expected - names == set()
+    assert [name for name in names - expected if not (ROOT / "src" / name).is_file()] == []
 
 
 def test_two_builds_are_identical(wheel: Path, tmp_path: Path) -> None:
     """Other modes, times and folders don't change the bytes. The source archive is identical, too."""
-    again = tmp_path / "again"
-    build(copy_sources(tmp_path / "source", 0o644, time.time()), again)
+    second_folder = tmp_path / "again"
+    build(copy_sources(tmp_path / "source", 0o644, time.time()), second_folder)
     names = [WHEEL, f"headwater-{__version__}.tar.gz"]
     for name in names:
-        assert (again / name).read_bytes() == (wheel.parent / name).read_bytes()
+        assert (second_folder / name).read_bytes() == (wheel.parent / name).read_bytes()
 
 
 def test_its_metadata(wheel: Path) -> None:
@@ -118,8 +118,8 @@ def test_its_metadata(wheel: Path) -> None:
         bill = archive.read(f"headwater-{__version__}.dist-info/sboms/headwater.cdx.json")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     (matrix,) = re.findall(r"^ +python: \[(.*)\]$", workflow, re.MULTILINE)
-    tested = re.findall(r'"(3\.\d+)"', matrix)
-    assert re.findall(r"^Classifier: .* :: (3\.\d+)$", metadata, re.MULTILINE) == tested
+    tested_versions = re.findall(r'"(3\.\d+)"', matrix)
+    assert re.findall(r"^Classifier: .* :: (3\.\d+)$", metadata, re.MULTILINE) == tested_versions
     assert "Requires-Python: >=3.11" in metadata
     assert bill == (ROOT / "requirements" / "headwater.cdx.json").read_bytes()
 
@@ -135,26 +135,26 @@ def fresh(folder: Path, wheel: Path) -> Path:
 @from_the_index
 def test_a_fresh_environment_demonstrates(wheel: Path, tmp_path: Path) -> None:
     """From the wheel to the first acknowledged event. The seconds are printed (`-s`)."""
-    began, empty = time.monotonic(), tmp_path / "empty"
+    start, empty = time.monotonic(), tmp_path / "empty"
     empty.mkdir()
     programs = fresh(tmp_path / "environment", wheel)
-    installed = time.monotonic()
+    installed_at = time.monotonic()
     assert output([str(programs / "headwater"), "--version"], empty) == f"headwater {__version__}\n"
     demo = run([str(programs / "headwater"), "demo", "--port", "0"], empty)
     assert demo.stdout is not None
-    printed = ""
-    while LAST_LINE not in printed:
+    output_text = ""
+    while LAST_LINE not in output_text:
         line = demo.stdout.readline()
-        assert line, printed
-        printed += line
+        assert line, output_text
+        output_text += line
     address, key = (
-        re.search(pattern, printed, re.MULTILINE)
+        re.search(pattern, output_text, re.MULTILINE)
         for pattern in (r"^Address +(\S+)$", r"API key +(trk_sk_\S+)")
     )
     assert address is not None
     assert key is not None
     assert send_purchase(address[1], key[1]) == 202
-    seconds = (installed - began, time.monotonic() - began)
+    seconds = (installed_at - start, time.monotonic() - start)
     print("installed after {:.1f} s, first event after {:.1f} s".format(*seconds))  # noqa: T201
     stop(demo)
 

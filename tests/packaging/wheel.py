@@ -28,10 +28,10 @@ from_the_index = pytest.mark.skipif(
 def uv(*arguments: str, **variables: str) -> None:
     """Run uv to its end."""
     command = [sys.executable, "-m", "uv", "--quiet", *arguments]
-    ran = subprocess.run(
+    result = subprocess.run(
         command, cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False
     )
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
 
 
 def build(source: Path, folder: Path) -> None:

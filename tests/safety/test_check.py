@@ -62,13 +62,13 @@ def test_it_works(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     monkeypatch.setenv("HEADWATER_DATA_DIR", str(tmp_path))
     assert main(["check", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert not found["safe"]
-    by_id = {risk["id"]: risk for risk in found["risks"]}
-    assert by_id["not_durable"]["severity"] == "critical"
-    assert "fsync = off" in by_id["not_durable"]["subject"]
-    assert {"superuser", "key_in_database"} <= by_id.keys()
-    severities = [list(RiskSeverity).index(risk["severity"]) for risk in found["risks"]]
+    report = json.loads(capsys.readouterr().out)
+    assert not report["safe"]
+    risks_by_id = {risk["id"]: risk for risk in report["risks"]}
+    assert risks_by_id["not_durable"]["severity"] == "critical"
+    assert "fsync = off" in risks_by_id["not_durable"]["subject"]
+    assert {"superuser", "key_in_database"} <= risks_by_id.keys()
+    severities = [list(RiskSeverity).index(risk["severity"]) for risk in report["risks"]]
     assert severities == sorted(severities)
     assert main(["check"]) == 1
     text = capsys.readouterr().out
@@ -227,18 +227,18 @@ def installed(tmp_path: Path) -> Path:
 
 def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     settings = Settings(data_dir=installed)
-    found = gather_file_facts(settings, None)
-    assert (found.open_paths, found.foreign_paths, found.backup_dir) == ((), (), None)
-    assert found.has_key_file
-    assert found.disks[0].total > found.disks[0].free > 0
+    facts = gather_file_facts(settings, None)
+    assert (facts.open_paths, facts.foreign_paths, facts.backup_dir) == ((), (), None)
+    assert facts.has_key_file
+    assert facts.disks[0].total > facts.disks[0].free > 0
     (installed / "secret.key").chmod(0o640)
     folder = tmp_path_factory.mktemp("backups")
     (folder / "headwater-2026.zip").touch()
     (folder / "headwater-2026.zip").chmod(0o604)  # regardless of this process's umask
-    found = gather_file_facts(settings, folder)
-    assert found.open_paths == (installed / "secret.key", folder / "headwater-2026.zip")
-    assert found.shares_disk
-    assert not found.has_journal
+    facts = gather_file_facts(settings, folder)
+    assert facts.open_paths == (installed / "secret.key", folder / "headwater-2026.zip")
+    assert facts.shares_disk
+    assert not facts.has_journal
     (folder / "erasures.journal").touch(0o600)
     assert gather_file_facts(settings, folder).has_journal
     assert gather_file_facts(settings, folder / "gone").backup_dir is None
@@ -273,19 +273,19 @@ def rolled_back(connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
 
 def test_a_database_is_looked_at(rolled_back: psycopg.Connection) -> None:
     rolled_back.execute("DELETE FROM backups")
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert not found.server.fsync
-    assert (found.server.checksums, found.server.keeps_quiet) == (True, True)
-    assert abs(found.skew) < timedelta(seconds=5)
-    assert found.schema == SchemaState((), ())
-    assert found.backup is None
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert not facts.server.fsync
+    assert (facts.server.checksums, facts.server.keeps_quiet) == (True, True)
+    assert abs(facts.skew) < timedelta(seconds=5)
+    assert facts.schema == SchemaState((), ())
+    assert facts.backup is None
     rolled_back.execute(
         "INSERT INTO backups (id, made_at, finished_at, bytes, name, folder)"
         " VALUES (gen_random_uuid(), now() - interval '9 days', now(), 1, 'a.zip', '/b')"
     )
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert found.backup == BackupFacts(timedelta(days=9), verified=False, folder="/b")
-    assert found.recorded_folder == Path("/b")
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert facts.backup == BackupFacts(timedelta(days=9), verified=False, folder="/b")
+    assert facts.recorded_folder == Path("/b")
 
 
 @pytest.mark.parametrize("setting", [
@@ -299,23 +299,23 @@ def test_what_the_servers_log_quotes(rolled_back: psycopg.Connection, setting: s
 
 
 def test_the_second_wall_is_looked_at(rolled_back: psycopg.Connection) -> None:
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert (found.confines, found.open_tables) == (True, ())
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert (facts.confines, facts.open_tables) == (True, ())
     rolled_back.execute("ALTER TABLE hits DISABLE ROW LEVEL SECURITY")
     rolled_back.execute("DROP POLICY space ON events")
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert (found.confines, found.open_tables) == (True, ("events", "hits"))
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert (facts.confines, facts.open_tables) == (True, ("events", "hits"))
     rolled_back.execute("ALTER ROLE headwater_space BYPASSRLS")
     assert not gather_database_facts(rolled_back, is_ours=True).confines
 
 
 def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
     rolled_back.execute("INSERT INTO migrations (name, checksum) VALUES ('9999_later', '')")
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert (found.schema.newer, found.schema.unknown) == (("9999_later",), ())
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert (facts.schema.newer, facts.schema.unknown) == (("9999_later",), ())
     rolled_back.execute("UPDATE migrations SET unused_since = '9.0.0' WHERE name = '9999_later'")
-    found = gather_database_facts(rolled_back, is_ours=True)
-    assert (found.schema.newer, found.schema.unknown) == ((), ("9999_later",))
+    facts = gather_database_facts(rolled_back, is_ours=True)
+    assert (facts.schema.newer, facts.schema.unknown) == ((), ("9999_later",))
 
 
 def test_every_risk_is_documented_and_found_by_a_test() -> None:
@@ -332,6 +332,6 @@ def ids(risks: Iterator[Risk]) -> list[str]:
     """Return the ids of the found risks, in the order of the rules, and check that each has a reason and a
     remedy.
     """
-    found = list(risks)
-    assert all(risk.subject and risk.why and risk.remedy for risk in found)
-    return [risk.id for risk in found]
+    all_risks = list(risks)
+    assert all(risk.subject and risk.why and risk.remedy for risk in all_risks)
+    return [risk.id for risk in all_risks]

@@ -20,7 +20,7 @@ from tests.safety.test_check import DATABASE, SERVER
 def test_a_bundled_server_that_is_behind(version: int, today: tuple[int, int, int], is_behind: bool) -> None:
     server = replace(SERVER, version=version, now=datetime(*today, tzinfo=UTC),
                      checkpoint_at=datetime(*today, tzinfo=UTC))  # fmt: skip
-    found = list(judge_database(replace(DATABASE, server=server, is_ours=True)))
-    assert [risk.id for risk in found] == ["postgresql_behind"] * is_behind
-    assert not any(risk.fails for risk in found)
+    risks = list(judge_database(replace(DATABASE, server=server, is_ours=True)))
+    assert [risk.id for risk in risks] == ["postgresql_behind"] * is_behind
+    assert not any(risk.fails for risk in risks)
     assert list(judge_database(replace(DATABASE, server=server))) == []

@@ -81,15 +81,15 @@ def typescript(url: str, key: str) -> Iterator[Call]:
             title = camel(name)
             query = make_query(example)
             body = [] if example.body is None else [example.body]
-            sent = [
+            arguments = [
                 title[0].lower() + title[1:], *example.path.values(), *body,
                 *([query] if query else []),
             ]  # fmt: skip
-            process.stdin.write(json.dumps(sent) + "\n")
+            process.stdin.write(json.dumps(arguments) + "\n")
             process.stdin.flush()
-            told = json.loads(process.stdout.readline())
-            assert "failure" not in told, (name, told)
-            return told["answer"]
+            output = json.loads(process.stdout.readline())
+            assert "failure" not in output, (name, output)
+            return output["answer"]
 
         yield call
         process.stdin.close()
@@ -115,7 +115,7 @@ def taking_turns(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
     with ExitStack() as stack:
         network = stack.enter_context(failing_network(url, SEED))
         straight = {name: stack.enter_context(CLIENTS[name](url, key)) for name in names}
-        failing = {
+        failing_senders = {
             name: stack.enter_context(CLIENTS[name](network.url, key))
             for name in names if name != "plain"
         }  # fmt: skip
@@ -125,8 +125,8 @@ def taking_turns(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
 
         def send(name: str, example: Example) -> str:
             sender = next(turns)
-            by = straight if methods[name] == "post" else straight | failing
-            return json.dumps(by[sender](name, example))
+            senders = straight if methods[name] == "post" else straight | failing_senders
+            return json.dumps(senders[sender](name, example))
 
         yield send
-        assert not failing or {"before", "request", "after", "answer"} <= set(network.done)
+        assert not failing_senders or {"before", "request", "after", "answer"} <= set(network.done)

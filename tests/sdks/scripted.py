@@ -55,8 +55,8 @@ def scripted_service(reply: Callable[[int], Reply], certificate: Path | None = N
                 self.close_connection = True
                 return
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            received = Received(self.command, self.path, dict(self.headers.items()), body)
-            service.received.append(received)
+            request = Received(self.command, self.path, dict(self.headers.items()), body)
+            service.received.append(request)
             code, headers, content = reply(len(service.received) - 1)
             self.send_response(code)
             for name, value in {**headers, "Content-Length": str(len(content))}.items():

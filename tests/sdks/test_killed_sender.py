@@ -48,8 +48,8 @@ def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], t
 
         for kill in range(KILLS):
             sender = start()
-            some = min(EVENTS - 5, 60 * kill + chance.randrange(5, 55))
-            wait_until(lambda: len(noted(notes)) >= some)  # noqa: B023 - it is called right here
+            minimum = min(EVENTS - 5, 60 * kill + chance.randrange(5, 55))
+            wait_until(lambda: len(noted(notes)) >= minimum)  # noqa: B023 - it is called right here
             sender.kill()
             sender.wait()
         last = start()
@@ -58,5 +58,5 @@ def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], t
     # The event that was being added during a kill may be stored but not recorded. It was then added once
     # more.
     assert orders == sorted(str(number) for number in range(EVENTS))
-    with EventBuffer(Client(server.base_url, "any"), file=file) as left:
-        assert len(left) == 0
+    with EventBuffer(Client(server.base_url, "any"), file=file) as file_buffer:
+        assert len(file_buffer) == 0

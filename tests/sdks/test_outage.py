@@ -42,15 +42,15 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture
 def start() -> Iterator[Start]:
     """A function that starts programs, which are ended with the test."""
-    started: list[subprocess.Popen[str]] = []
+    programs: list[subprocess.Popen[str]] = []
 
     def start_program(*command: str | Path, **variables: str) -> subprocess.Popen[str]:
         program = subprocess.Popen(command, env=environment(**variables), stdin=subprocess.PIPE, text=True)
-        started.append(program)
+        programs.append(program)
         return program
 
     yield start_program
-    for program in started:
+    for program in programs:
         program.kill()
         program.communicate()
 

@@ -87,13 +87,13 @@ def test_it_is_bounded(connect: Callable[[], Client], network: FailingNetwork) -
 def test_what_is_refused_is_told_and_does_not_stand_in_the_way(
     connect: Callable[[], Client], stage: Stage
 ) -> None:
-    refused: list[Rejection] = []
-    wrong: Any = {**event(1), "amount": "x"}
-    with EventBuffer(connect(), seconds=0.01, on_rejection=refused.append) as buffer:
-        for each in (event(0), wrong, event(2)):
-            buffer.add(each)
+    rejections: list[Rejection] = []
+    wrong_event: Any = {**event(1), "amount": "x"}
+    with EventBuffer(connect(), seconds=0.01, on_rejection=rejections.append) as buffer:
+        for payload in (event(0), wrong_event, event(2)):
+            buffer.add(payload)
         assert buffer.flush(PATIENCE_SECONDS)
-    assert [list(each.errors) for each in refused] == [["amount"]]
+    assert [list(rejection.errors) for rejection in rejections] == [["amount"]]
     assert stored(stage) == ["order-0", "order-2"]
 
 
@@ -115,15 +115,15 @@ def test_a_stranger_s_answer_loses_nothing(
     make_key: Callable[..., str],
     open_client: Callable[..., Client],
 ) -> None:
-    refused: list[Rejection] = []
+    rejections: list[Rejection] = []
     with failing_network(server.base_url, first=answer) as network:
         client = open_client(network.url, make_key(stage.space_id), backoff=0)
         options: dict[str, Any] = {"seconds": 0.01, "retry_seconds": 0.01}
-        with EventBuffer(client, **options, on_rejection=refused.append) as buffer:
+        with EventBuffer(client, **options, on_rejection=rejections.append) as buffer:
             for number in range(3):
                 buffer.add(event(number))
             assert buffer.flush(PATIENCE_SECONDS)
-    assert refused == []
+    assert rejections == []
     assert stored(stage) == ["order-0", "order-1", "order-2"]
 
 
@@ -142,9 +142,9 @@ def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path:
 
 
 def test_closing_tries_until_the_service_is_back(open_client: Callable[..., Client]) -> None:
-    queued = (202, {}, b'{"results": [{"index": 0, "status": "queued"}]}')
-    down = status(503)
-    with scripted_service(refuse_then(down, down, down, queued)) as service:
+    queued_reply = (202, {}, b'{"results": [{"index": 0, "status": "queued"}]}')
+    unavailable = status(503)
+    with scripted_service(refuse_then(unavailable, unavailable, unavailable, queued_reply)) as service:
         buffer = EventBuffer(open_client(service.url, "trk_sk_x", retries=0), retry_seconds=600)
         buffer.add(event(0))
         assert buffer.close(PATIENCE_SECONDS)
@@ -166,9 +166,9 @@ def test_a_callback_that_raises_stops_nothing(
     def refuse(rejection: Rejection) -> None:
         raise RuntimeError(rejection.event.get("email"))
 
-    wrong: Any = {**event(1), "amount": "x"}
+    wrong_event: Any = {**event(1), "amount": "x"}
     with EventBuffer(connect(), seconds=0.01, on_rejection=refuse) as buffer:
-        buffer.add(wrong)
+        buffer.add(wrong_event)
         assert buffer.flush(PATIENCE_SECONDS)
         buffer.add(event(2))
         assert buffer.flush(PATIENCE_SECONDS)
@@ -180,12 +180,12 @@ def test_a_callback_that_raises_stops_nothing(
 def test_an_event_without_a_json_form_is_refused_when_added(connect: Callable[[], Client]) -> None:
     circular: Any = event(0)
     circular["self"] = circular
-    wrong: list[Any] = [circular, {**event(0), "url": object()}, {**event(0), "amount": float("nan")},
+    wrong_events: list[Any] = [circular, {**event(0), "url": object()}, {**event(0), "amount": float("nan")},
              {**event(0), "event_time": datetime(2026, 1, 1)}]  # fmt: skip  # noqa: DTZ001
     with EventBuffer(connect()) as buffer:
-        for each in wrong:
+        for payload in wrong_events:
             with pytest.raises((ValueError, TypeError)):
-                buffer.add(each)
+                buffer.add(payload)
             with pytest.raises((ValueError, TypeError)):
-                connect().track(each)
+                connect().track(payload)
         assert len(buffer) == 0

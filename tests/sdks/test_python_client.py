@@ -59,8 +59,8 @@ def test_it_works(sdk: Client, stage: Stage) -> None:
     assert report["overall"] == {"events": 1, "revenue": 89.5}
     contact = sdk.get_contact_by_email("anna@example.com")
     assert contact["emails"] == ["anna@example.com"]
-    (found,) = sdk.iterate_contacts(email=["anna@example.com", "nobody@example.com"])
-    assert found["id"] == contact["id"]
+    (match,) = sdk.iterate_contacts(email=["anna@example.com", "nobody@example.com"])
+    assert match["id"] == contact["id"]
 
 
 def test_it_is_what_the_document_says() -> None:
@@ -91,11 +91,11 @@ def test_every_operation_is_sent_as_it_is_described(
     names: list[str] = []
     for parameter in operation.get("parameters", []):
         name = wire = parameter["name"]
-        listed = parameter["schema"].get("type") == "array"
+        is_list = parameter["schema"].get("type") == "array"
         conditions = "contentSchema" in parameter["schema"]
-        arguments[name] = [{"field": "x"}] if conditions else ["x", "y"] if listed else "x/y"
+        arguments[name] = [{"field": "x"}] if conditions else ["x", "y"] if is_list else "x/y"
         if parameter["in"] == "query":
-            names += [f"{wire}[0][field]" if conditions else wire] * (2 if listed else 1)
+            names += [f"{wire}[0][field]" if conditions else wire] * (2 if is_list else 1)
         path = path.replace(f"{{{name}}}", "x%2Fy")
     body: Any = None
     if "requestBody" in operation:
@@ -117,19 +117,19 @@ def test_pages_are_one_list(sdk: Client, stage: Stage) -> None:
 
 
 def test_many_events_have_a_result_each(sdk: Client) -> None:
-    wrong: Any = {**EVENT, "amount": "x"}
-    results = list(sdk.track_many([*[EVENT] * 999, wrong, EVENT, wrong]))
+    wrong_event: Any = {**EVENT, "amount": "x"}
+    results = list(sdk.track_many([*[EVENT] * 999, wrong_event, EVENT, wrong_event]))
     assert [result["index"] for result in results] == list(range(1002))
     assert [n for n, result in enumerate(results) if result["status"] == "invalid"] == [999, 1001]
-    (refused,) = sdk.track_many([wrong])
-    assert list(refused["errors"]) == ["amount"]
+    (rejection,) = sdk.track_many([wrong_event])
+    assert list(rejection["errors"]) == ["amount"]
 
 
 def test_a_refusal_says_why(sdk: Client) -> None:
-    wrong: Any = {**EVENT, "amount": "x"}
-    with pytest.raises(ApiError, match="422") as refused:
-        sdk.track(wrong)
-    assert refused.value.errors == {"amount": ["The amount must be a number."]}
+    wrong_event: Any = {**EVENT, "amount": "x"}
+    with pytest.raises(ApiError, match="422") as error:
+        sdk.track(wrong_event)
+    assert error.value.errors == {"amount": ["The amount must be a number."]}
     with pytest.raises(ApiError) as unknown:
         sdk.get_company(999_999_999)
     assert unknown.value.status == 404
@@ -140,15 +140,15 @@ def test_a_network_that_fails(
 ) -> None:
     """Repeatable requests arrive once. Others are tried once, and the failure is reported."""
     with failing_network(server.base_url) as network:
-        cut = open_client(network.url, sdk._options.key, backoff=0)
+        cut_client = open_client(network.url, sdk._options.key, backoff=0)
         for _ in range(5):
-            assert cut.track(EVENT)["status"] == 202
-            cut.close()
-        tried = len(network.done)
-        assert tried == 15
+            assert cut_client.track(EVENT)["status"] == 202
+            cut_client.close()
+        attempts = len(network.done)
+        assert attempts == 15
         with pytest.raises(ConnectionFailedError):
-            cut.create_contact({"emails": ["b@example.com"]})
-        assert len(network.done) == tried + 1
+            cut_client.create_contact({"emails": ["b@example.com"]})
+        assert len(network.done) == attempts + 1
     process(stage.connection, stage.space_id)
     assert len(list(sdk.iterate_events(**YEAR))) == 5
 
@@ -160,8 +160,8 @@ def test_a_deletion_whose_answer_is_lost_is_done(
     process(stage.connection, stage.space_id)
     (event,) = sdk.iterate_events(**YEAR, fields=["id"])
     with failing_network(server.base_url) as network:
-        cut = open_client(network.url, sdk._options.key, backoff=0)
-        assert cut.delete_event(event["id"])["status"] == 200
+        cut_client = open_client(network.url, sdk._options.key, backoff=0)
+        assert cut_client.delete_event(event["id"])["status"] == 200
         assert network.done == ["before", "after", "none"]
     with pytest.raises(ApiError, match="404"):
         sdk.delete_destination(999_999)
@@ -181,9 +181,11 @@ def test_half_an_answer_is_none(
 
 
 def test_signatures_hold() -> None:
-    said = sign_identity("s3cret", email=" Anna@Example.com ", tracking_id="u-1", at=1_790_000_000)
+    signature_fields = sign_identity(
+        "s3cret", email=" Anna@Example.com ", tracking_id="u-1", at=1_790_000_000
+    )
     expected = sign(b"s3cret", "1790000000", "anna@example.com", "u-1")
-    assert said["signature"] == expected
+    assert signature_fields["signature"] == expected
     body = b'{"order": 1}'
     headers = sign_webhook("whsec_c2VjcmV0", body, at=1_790_000_000)
     delivery = WebhookRequest(headers, body, 1_790_000_060.0)
@@ -209,7 +211,7 @@ def test_the_page_runs(
     for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         exec(block.replace(f'Client("{origin}"', f'Client("{server.base_url}"'), names)
     process(stage.connection, stage.space_id)
-    stored = {event["event_name"] for event in sdk.iterate_events(**YEAR, fields=["event_name"])}
-    assert stored == {"purchase", "sign_up", "lead_generated"}
+    event_names = {event["event_name"] for event in sdk.iterate_events(**YEAR, fields=["event_name"])}
+    assert event_names == {"purchase", "sign_up", "lead_generated"}
     assert names["entry"]["mcpServers"]["headwater"]["url"].endswith("/mcp/1/public-api")
     names["client"].close()

@@ -66,27 +66,27 @@ def run(variables: dict[str, str]) -> Run:
 
 @pytest.mark.parametrize("end", ["", "sys.exit(0)", "raise RuntimeError"])
 def test_an_exit_sends_what_waits(run: Run, stage: Stage, end: str) -> None:
-    done = run(f"buffer = EventBuffer(client, file=file, seconds=60)\nadd(buffer, 'a', 'b', 'c')\n{end}")
-    assert done.returncode == (1 if "raise" in end else 0), done.stderr
+    result = run(f"buffer = EventBuffer(client, file=file, seconds=60)\nadd(buffer, 'a', 'b', 'c')\n{end}")
+    assert result.returncode == (1 if "raise" in end else 0), result.stderr
     assert stored(stage) == ["a", "b", "c"]
 
 
 def test_an_exit_with_a_hanging_service_ends_in_time(run: Run, variables: dict[str, str]) -> None:
     """Events in memory are lost, and the program reports it. Loading the program doesn't count."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        done = run(
+        result = run(
             "import time\nprocesses.EXIT_SECONDS = 0.3\nbuffer = EventBuffer(client, file=file)\n"
             "add(buffer, 'a', 'b')\nprint(time.monotonic())",
             URL=f"http://127.0.0.1:{listener.getsockname()[1]}",
         )
-        assert time.monotonic() - float(done.stdout) < 10
-    assert done.returncode == 0
-    assert ("2 events were not sent" in done.stderr) == (not variables["FILE"])
+        assert time.monotonic() - float(result.stdout) < 10
+    assert result.returncode == 0
+    assert ("2 events were not sent" in result.stderr) == (not variables["FILE"])
 
 
 def test_a_fork_before_the_first_event(run: Run, stage: Stage) -> None:
     """gunicorn does this with --preload."""
-    done = run("""
+    result = run("""
 buffer = EventBuffer(client, file=file, seconds=60)
 children = []
 for name in ("a", "b"):
@@ -99,13 +99,13 @@ for child in children:
     assert os.waitpid(child, 0)[1] == 0
 add(buffer, "parent")
 """)
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert stored(stage) == ["a", "b", "parent"]
 
 
 def test_a_fork_while_events_wait_and_are_sent(run: Run, stage: Stage) -> None:
     """The parent sends its earlier events, and the child sends its own."""
-    done = run("""
+    result = run("""
 buffer = EventBuffer(client, file=file, seconds=0.0, batch=3)
 client.list_destinations()
 expected = []
@@ -120,7 +120,7 @@ for number in range(8):
     assert os.waitpid(child, 0)[1] == 0
     client.list_destinations()
 """)
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert stored(stage) == sorted(
         f"{name}-{number}" for name in ("before", "child", "other") for number in range(8)
     )
@@ -129,7 +129,7 @@ for number in range(8):
 @pytest.mark.parametrize("module", ["multiprocessing", "billiard"])
 def test_workers_that_skip_atexit_send_what_waits(run: Run, stage: Stage, module: str) -> None:
     """Workers of multiprocessing, and of billiard, which is Celery's version of it."""
-    done = run(f"""
+    result = run(f"""
 import {module} as workers
 buffer = EventBuffer(client, file=file, seconds=60)
 add(buffer, "parent")
@@ -141,7 +141,7 @@ for worker in started:
     worker.join()
     assert worker.exitcode == 0
 """)
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert stored(stage) == ["a", "b", "parent"]
 
 
@@ -163,17 +163,17 @@ def test_celery(variables: dict[str, str], stage: Stage, tmp_path: Path) -> None
     (tmp_path / "queue").mkdir()
     (tmp_path / "shop.py").write_text(HEAD + SHOP)
     variables = variables | {"QUEUE": str(tmp_path / "queue")}
-    written = tmp_path / "celery.log"
+    log_path = tmp_path / "celery.log"
     command = ["celery", "-A", "shop", "worker", "--pool", "prefork", "--concurrency", "2",
                "--loglevel", "info", "--without-gossip", "--without-mingle"]  # fmt: skip
-    with written.open("wb") as log:
+    with log_path.open("wb") as log:
         worker = subprocess.Popen(
             [sys.executable, "-m", *command], env=variables, stderr=log, stdout=log, cwd=tmp_path
         )
     try:
         script = "import shop\nfor number in range(10): shop.order.delay(number)"
         subprocess.run([sys.executable, "-c", script], env=variables, cwd=tmp_path, check=True)
-        wait_until(lambda: written.read_text().count(" succeeded in ") == 10)
+        wait_until(lambda: log_path.read_text().count(" succeeded in ") == 10)
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait(PATIENCE_SECONDS)

@@ -72,10 +72,10 @@ def test_both_clients_have_the_same_operations() -> None:
 def test_a_request_names_the_client(call: Call) -> None:
     with scripted_service(refuse_then(ACCEPTED)) as service:
         call("track", EVENT, url=service.url + "/behind/")
-    (received,) = service.received
-    assert received.target == "/behind/public-api/v1/events/track"
-    assert received.headers["User-Agent"] == f"headwater-client-python/{__version__}"
-    assert received.headers["Authorization"] == "Bearer trk_sk_x"
+    (request,) = service.received
+    assert request.target == "/behind/public-api/v1/events/track"
+    assert request.headers["User-Agent"] == f"headwater-client-python/{__version__}"
+    assert request.headers["Authorization"] == "Bearer trk_sk_x"
 
 
 def test_python_values_are_sent(call: Call) -> None:
@@ -85,14 +85,14 @@ def test_python_values_are_sent(call: Call) -> None:
         "event_time": datetime(2026, 11, 1, 12, tzinfo=UTC),
         "profile_field_16": Decimal("0.12345678901234567890"),
     }
-    other: Any = {"date": date(2026, 11, 1), "id": UUID(int=1)}
+    extra_fields: Any = {"date": date(2026, 11, 1), "id": UUID(int=1)}
     with scripted_service(refuse_then(ACCEPTED)) as service:
-        call("track", {**event, **other}, url=service.url)
-    sent = json.loads(service.received[0].body)
-    assert sent["amount"] == 89.5
-    assert sent["event_time"] == "2026-11-01T12:00:00+00:00"
-    assert sent["profile_field_16"] == "0.12345678901234567890"
-    assert (sent["date"], sent["id"]) == ("2026-11-01", str(UUID(int=1)))
+        call("track", {**event, **extra_fields}, url=service.url)
+    body = json.loads(service.received[0].body)
+    assert body["amount"] == 89.5
+    assert body["event_time"] == "2026-11-01T12:00:00+00:00"
+    assert body["profile_field_16"] == "0.12345678901234567890"
+    assert (body["date"], body["id"]) == ("2026-11-01", str(UUID(int=1)))
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_python_values_are_sent(call: Call) -> None:
 )
 def test_a_key_that_cannot_be_sent_is_refused(key: str, message: str) -> None:
     for kind in (Client, AsyncClient):
-        with pytest.raises(ValueError, match=f"^key .*{message}") as refused:
+        with pytest.raises(ValueError, match=f"^key .*{message}") as error:
             kind("https://headwater.example.com", key)
-        assert "trk" not in str(refused.value)
+        assert "trk" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -156,28 +156,28 @@ def test_two_retries_and_no_more(call: Call) -> None:
 
 def test_a_requested_pause_is_kept_or_the_error_raised(call: Call) -> None:
     with scripted_service(refuse_then(status(429, retry_after="0.2"), ACCEPTED)) as service:
-        began = time.monotonic()
+        start = time.monotonic()
         call("track", EVENT, url=service.url)
-        assert time.monotonic() - began >= 0.2
+        assert time.monotonic() - start >= 0.2
     with scripted_service(refuse_then(status(429, retry_after="60"))) as service:
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as error:
             call("track", EVENT, url=service.url)
-        assert refused.value.retry_after == 60
+        assert error.value.retry_after == 60
         assert len(service.received) == 1
 
 
 def test_a_hanging_service_fails_in_time(call: Call, hanging: str) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="POST /events/track: "):
         call("track", EVENT, url=hanging, timeout=0.3)
-    assert 0.25 < time.monotonic() - began < 3
+    assert 0.25 < time.monotonic() - start < 3
 
 
 def test_a_service_that_is_down_fails_after_two_retries(call: Call, refusing: str) -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(ConnectionFailedError, match="ConnectError"):
         call("track", EVENT, url=refusing, backoff=0.1)
-    assert 0.1 < time.monotonic() - began < 3
+    assert 0.1 < time.monotonic() - start < 3
 
 
 def test_a_response_that_trickles_is_too_late(call: Call) -> None:
@@ -189,10 +189,10 @@ def test_a_response_that_trickles_is_too_late(call: Call) -> None:
             with peer, suppress(OSError):
                 peer.recv(65536)
                 peer.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n")
-                while not gone.wait(0.05):
+                while not is_over.wait(0.05):
                     peer.sendall(b" ")
 
-        gone = threading.Event()
+        is_over = threading.Event()
         thread = threading.Thread(target=trickle)
         thread.start()
         try:
@@ -200,16 +200,16 @@ def test_a_response_that_trickles_is_too_late(call: Call) -> None:
             with pytest.raises(ConnectionFailedError):
                 call("list_destinations", url=url, timeout=0.4, retries=0)
         finally:
-            gone.set()
+            is_over.set()
             thread.join()
 
 
 def test_one_call_may_have_other_limits(hanging: str) -> None:
     with Client(hanging, "trk_sk_x", timeout=60) as client:
-        began = time.monotonic()
+        start = time.monotonic()
         with pytest.raises(ConnectionFailedError):
             client.with_options(timeout=0.2).list_destinations()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - start < 3
 
 
 def test_a_redirect_is_not_followed(call: Call) -> None:
@@ -226,7 +226,7 @@ def test_a_proxy_is_used(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         call("track", EVENT, url="http://headwater.invalid", proxy=proxy.url)
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         call("track", EVENT, url="http://headwater.invalid")
-    targets = [received.target for received in proxy.received]
+    targets = [request.target for request in proxy.received]
     assert targets == ["http://headwater.invalid/public-api/v1/events/track"] * 2
 
 
@@ -244,15 +244,15 @@ def test_a_file_is_sent_whole_again(call: Call, tmp_path: Path) -> None:
     """It is sent from its current position, after every lost response. A text file is refused."""
     path = tmp_path / "contacts.csv"
     path.write_bytes(b"skipped" + b"a,b\n" * 50_000)
-    queued = (202, {}, b'{"import_id": 1}')
-    with scripted_service(refuse_then(status(503), queued)) as service, path.open("rb") as file:
+    queued_reply = (202, {}, b'{"import_id": 1}')
+    with scripted_service(refuse_then(status(503), queued_reply)) as service, path.open("rb") as file:
         file.seek(7)
         assert call("create_contact_import", file, url=service.url) == {"import_id": 1}
         assert call("create_contact_import", io.BytesIO(b"a,b"), url=service.url) == {"import_id": 1}
         assert call("create_contact_import", b"a,b", url=service.url) == {"import_id": 1}
         with path.open() as text, pytest.raises(TypeError, match="binary mode"):
             call("create_contact_import", text, url=service.url)
-    first, second, *small = [received.body for received in service.received]
+    first, second, *small = [request.body for request in service.received]
     assert first == second == b"a,b\n" * 50_000
     assert small == [b"a,b", b"a,b"]
 
@@ -263,13 +263,13 @@ def test_the_log_has_no_personal_data(call: Call, refusing: str, caplog: pytest.
         refuse_then(status(503), (200, {}, b'{"data": [], "next_cursor": null}'))
     ) as service:
         call("find_contact_by_email", "anna@example.com", url=service.url)
-    with pytest.raises(ConnectionFailedError) as failed:
+    with pytest.raises(ConnectionFailedError) as error:
         call("get_contact_by_email", "anna@example.com", url=refusing)
-    assert str(failed.value).startswith("GET /contacts/by-email/…: ")
-    ours = [record for record in caplog.records if record.name == "headwater_client"]
-    assert ours[-1].getMessage() == "GET /contacts/by-email/… failed (ConnectError)"
-    assert [record for record in ours if record.levelno >= logging.WARNING] == []
-    assert "status 503; next attempt" in ours[0].getMessage()
+    assert str(error.value).startswith("GET /contacts/by-email/…: ")
+    records = [record for record in caplog.records if record.name == "headwater_client"]
+    assert records[-1].getMessage() == "GET /contacts/by-email/… failed (ConnectError)"
+    assert [record for record in records if record.levelno >= logging.WARNING] == []
+    assert "status 503; next attempt" in records[0].getMessage()
     text = caplog.text
     assert "anna" not in text
     assert "trk_sk_x" not in text

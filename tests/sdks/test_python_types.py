@@ -66,17 +66,17 @@ def test_programs_are_checked(checker: str, tmp_path: Path, request: pytest.Fixt
     the standard library for the next run.
     """
     assert request.config.cache is not None
-    kept = request.config.cache.mkdir("mypy")
+    cache_folder = request.config.cache.mkdir("mypy")
     page = (SOURCE.parent / "README.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     for name, text in (("program", PROGRAM), ("readme", "".join(blocks)), ("wrong", WRONG)):
         (tmp_path / f"{name}.py").write_text(text)
     settings = {"typeCheckingMode": "strict", "extraPaths": [str(SOURCE)], "pythonVersion": "3.11"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", *COMMANDS[checker]],
         capture_output=True, text=True, check=False, cwd=tmp_path,
-        env=os.environ | {"MYPYPATH": str(SOURCE), "MYPY_CACHE_DIR": str(kept)},
+        env=os.environ | {"MYPYPATH": str(SOURCE), "MYPY_CACHE_DIR": str(cache_folder)},
     )  # fmt: skip
-    errors = re.findall(r"(\w+)\.py:(\d+).* error: ", done.stdout)
-    assert set(errors) == {("wrong", "4")}, done.stdout + done.stderr
+    errors = re.findall(r"(\w+)\.py:(\d+).* error: ", result.stdout)
+    assert set(errors) == {("wrong", "4")}, result.stdout + result.stderr

@@ -35,31 +35,31 @@ SCRIPT = Path(__file__).parent / "calling.mts"
 
 def calls() -> tuple[list[list[Any]], list[list[Any]]]:
     """Return every operation's function with arguments, and the request that it must send."""
-    called: list[list[Any]] = []
+    call_arguments: list[list[Any]] = []
     expected: list[list[Any]] = []
     for method, template, operation in operations():
         path, query, wire = template, {}, []
-        given: list[Any] = []
+        arguments: list[Any] = []
         for parameter in operation.get("parameters", []):
-            name = sent = parameter["name"]
+            name = wire_name = parameter["name"]
             if parameter["in"] == "path":
-                given.append("x/y")
+                arguments.append("x/y")
                 path = path.replace(f"{{{name}}}", "x%2Fy")
                 continue
             conditions = "contentSchema" in parameter["schema"]
-            listed = parameter["schema"].get("type") == "array"
-            query[name] = [{"field": "x"}] if conditions else ["x", "x"] if listed else "x"
-            wire += [(f"{sent}[0][field]" if conditions else sent, "x")] * (2 if listed else 1)
+            is_list = parameter["schema"].get("type") == "array"
+            query[name] = [{"field": "x"}] if conditions else ["x", "x"] if is_list else "x"
+            wire += [(f"{wire_name}[0][field]" if conditions else wire_name, "x")] * (2 if is_list else 1)
         body: Any = None
         if "requestBody" in operation:
             is_json = "application/json" in operation["requestBody"]["content"]
             body = {"events": []} if is_json else "a,b"
         title = camel(operation["operationId"])
-        given += [body] if body else []
-        called.append([title[0].lower() + title[1:], *given, *([query] if query else [])])
+        arguments += [body] if body else []
+        call_arguments.append([title[0].lower() + title[1:], *arguments, *([query] if query else [])])
         text = json.dumps(body, separators=(",", ":")) if isinstance(body, dict) else body
         expected.append([method, f"{PREFIX}{path}{'?' if wire else ''}{urlencode(wire)}", text])
-    return called, expected
+    return call_arguments, expected
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
             network = stack.enter_context(failing_network(server.base_url))
 
             def answering_first(answers: Iterable[bytes]) -> str:
-                networks = (failing_network(server.base_url, first=each) for each in answers)
-                return json.dumps([stack.enter_context(each).url for each in networks])
+                networks = (failing_network(server.base_url, first=answer) for answer in answers)
+                return json.dumps([stack.enter_context(network).url for network in networks])
 
             variables = {
                 "DIRECT": server.base_url, "CUT": network.url, "HALVES": answering_first(HALVES.values()),
@@ -85,17 +85,17 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
 
 def run_program(script: Path, stage: Stage, **variables: str) -> dict[str, Any]:
     """Run a program with the client, and return its output with its warnings and the stored orders."""
-    ran = subprocess.run(
+    result = subprocess.run(
         [NODE, script], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
         env=environment(KEY=stage.key, **variables),
     )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
     Queue(stage.connection, stage.space_id).process()
     rows = stage.connection.execute(
         "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL", (stage.space_id,)
     ).fetchall()
     orders = [order for (order,) in rows]
-    return json.loads(ran.stdout) | {"orders": orders, "warnings": ran.stderr}
+    return json.loads(result.stdout) | {"orders": orders, "warnings": result.stderr}
 
 
 def test_it_works(told: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ def test_a_stranger_s_answer_loses_nothing(told: dict[str, Any]) -> None:
     assert told["lost"] == []
     orders = [order for order in told["orders"] if order.startswith("stranger-")]
     assert sorted(orders) == [
-        f"stranger-{number}-{part}" for number in range(len(STRANGERS)) for part in "ab"
+        f"stranger-{number}-{letter}" for number in range(len(STRANGERS)) for letter in "ab"
     ]
 
 
@@ -140,8 +140,8 @@ def test_refusals_say_why(told: dict[str, Any]) -> None:
     rule = {"amount": ["The amount must be a number."]}
     assert told["refused"] == {"name": "ApiError", "status": 422, "errors": rule}
     assert told["missing"]["status"] == 404
-    assert [(each["index"], each["errors"]) for each in told["many"]] == [(999, rule)]
-    assert [each["order_id"] for each in told["rejected"]] == ["wrong"]
+    assert [(rejection["index"], rejection["errors"]) for rejection in told["many"]] == [(999, rule)]
+    assert [rejection["order_id"] for rejection in told["rejected"]] == ["wrong"]
     assert told["once"] == {"name": "ConnectionFailedError"}
 
 

@@ -28,8 +28,8 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
 
 def test_it_works(told: dict[str, Any]) -> None:
     """Events that were waiting at the program's end are sent, too."""
-    left = {f"left-{number}" for number in range(40)}
-    assert set(told["orders"]) == {"as-added", "late", "kept-alive"} | left
+    orders_at_exit = {f"left-{number}" for number in range(40)}
+    assert set(told["orders"]) == {"as-added", "late", "kept-alive"} | orders_at_exit
 
 
 def test_bad_keys_and_addresses_are_refused_at_once(told: dict[str, Any]) -> None:

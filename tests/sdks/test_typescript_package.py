@@ -76,16 +76,16 @@ def test_its_page_works_on_the_index(package: Path) -> None:
     """Its author and URLs come from the project's file, and every link to a file leads to one."""
     project = tomllib.loads((ROOT / "project.toml").read_text())
     with tarfile.open(package) as archive:
-        described = json.loads(read(archive, "package.json"))
+        manifest = json.loads(read(archive, "package.json"))
         page = read(archive, "README.md")
-    assert described["author"] == project["authors"][0]
-    assert described["license"] == "Apache-2.0"
-    files = f"{project['address']}/blob/v{described['version']}/"
-    linked = re.findall(re.escape(files) + r"([^)\s#\"]+)", page + described["homepage"])
+    assert manifest["author"] == project["authors"][0]
+    assert manifest["license"] == "Apache-2.0"
+    files = f"{project['address']}/blob/v{manifest['version']}/"
+    paths = re.findall(re.escape(files) + r"([^)\s#\"]+)", page + manifest["homepage"])
     assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
-    assert linked
-    assert [path for path in linked if not (ROOT / path).exists()] == []
-    assert project["address"] in described["repository"]["url"]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert project["address"] in manifest["repository"]["url"]
 
 
 def read(archive: tarfile.TarFile, name: str) -> str:
@@ -96,19 +96,19 @@ def read(archive: tarfile.TarFile, name: str) -> str:
 
 @pytest.mark.parametrize("judge", ["publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"])
 def test_judges_of_packages_find_nothing(node: Node, package: Path, judge: str) -> None:
-    ran = node.run(node.package(judge), str(package))
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    result = node.run(node.package(judge), str(package))
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_strict_program_needs_no_other_types(node: Node, project: Path) -> None:
     (project / "tsconfig.json").write_text(json.dumps({"compilerOptions": STRICT, "files": list(USER)}))
-    ran = node.run(node.package("typescript/bin/tsc"), "--project", str(project))
-    assert (ran.returncode, ran.stdout) == (0, "")
+    result = node.run(node.package("typescript/bin/tsc"), "--project", str(project))
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("name", USER)
 def test_node_runs_it(project: Path, name: str) -> None:
     plain = (project / name).with_suffix(".mjs" if name.endswith(".mts") else ".cjs")
     plain.write_text(USER[name].replace("import sdk =", "const sdk ="))
-    ran = subprocess.run([NODE, plain], capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 0, ran.stderr
+    result = subprocess.run([NODE, plain], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr

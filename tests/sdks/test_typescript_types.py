@@ -31,8 +31,8 @@ def check(node: Node, folder: Path, *files: Path) -> tuple[int, str]:
             "files": [str(file) for file in files],
         })
     )  # fmt: skip
-    ran = node.run(node.package("typescript/bin/tsc"), "--project", str(project))
-    return ran.returncode, ran.stdout
+    result = node.run(node.package("typescript/bin/tsc"), "--project", str(project))
+    return result.returncode, result.stdout
 
 
 def test_it_works(node: Node, tmp_path: Path) -> None:
@@ -41,18 +41,18 @@ def test_it_works(node: Node, tmp_path: Path) -> None:
     assert len(blocks) == 1
     example = tmp_path / "readme.mts"
     example.write_text("".join(blocks))
-    written = sorted(Path(__file__).parent.glob("*.mts"))
-    assert len(written) == 4
-    assert check(node, tmp_path, *sorted((SDK / "src").glob("*.ts")), *written, example) == (0, "")
+    programs = sorted(Path(__file__).parent.glob("*.mts"))
+    assert len(programs) == 4
+    assert check(node, tmp_path, *sorted((SDK / "src").glob("*.ts")), *programs, example) == (0, "")
 
 
 def test_a_wrong_type_is_found(node: Node, tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.mts"
-    wrong.write_text(
+    wrong_program = tmp_path / "wrong.mts"
+    wrong_program.write_text(
         'import { Client } from "headwater-client";\n'
         'const client = new Client("https://hw.example", "key");\n'
         'await client.track({ event_name: "purchase", amount: true });\n'
     )
-    code, said = check(node, tmp_path, wrong)
+    code, output = check(node, tmp_path, wrong_program)
     assert code != 0
-    assert re.search(r"wrong\.mts\(3,\d+\): error TS2322: .*boolean", said)
+    assert re.search(r"wrong\.mts\(3,\d+\): error TS2322: .*boolean", output)

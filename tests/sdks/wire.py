@@ -55,7 +55,7 @@ def failing_network(target: str, seed: int | None = None, first: bytes = b"") ->
     host, _, port = target.removeprefix("http://").partition(":")
     listener = socket.create_server(("127.0.0.1", 0))
     network = FailingNetwork(f"http://127.0.0.1:{listener.getsockname()[1]}")
-    own = [first] if first else []
+    first_answers = [first] if first else []
 
     def next_fault(number: int) -> str:
         if network.down:
@@ -67,8 +67,8 @@ def failing_network(target: str, seed: int | None = None, first: bytes = b"") ->
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                if own:
-                    _answer(client, own.pop())
+                if first_answers:
+                    _answer(client, first_answers.pop())
                     continue
                 fault = next_fault(number)
                 number += not network.down
@@ -118,13 +118,13 @@ def _read_message(connection: socket.socket) -> bytes:
     lines = [line.lower().split(b":") for line in head.split(b"\r\n")[1:]]
     length = next((int(line[1]) for line in lines if line[0] == b"content-length"), 0)
     while len(body) < length:
-        more = _more(connection)
-        data, body = data + more, body + more
+        chunk = _more(connection)
+        data, body = data + chunk, body + chunk
     return data
 
 
 def _more(connection: socket.socket) -> bytes:
-    more = connection.recv(CHUNK)
-    if not more:
+    chunk = connection.recv(CHUNK)
+    if not chunk:
         raise ConnectionResetError
-    return more
+    return chunk

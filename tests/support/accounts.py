@@ -48,8 +48,8 @@ class Accounts:
         """Run all functions concurrently and return the result or exception of each."""
 
         async def together() -> list[T | Exception]:
-            found = await asyncio.gather(*map(self._own_transaction, acts), return_exceptions=True)
-            return [each for each in found if not isinstance(each, BaseException) or _kept(each)]  # type: ignore[misc]
+            results = await asyncio.gather(*map(self._own_transaction, acts), return_exceptions=True)
+            return [result for result in results if not isinstance(result, BaseException) or _kept(result)]  # type: ignore[misc]
 
         return _elsewhere(together())
 

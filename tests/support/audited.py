@@ -48,9 +48,9 @@ class Desk:
         return str(row[0])
 
     def invitation(self) -> str:
-        later = datetime.now(UTC) + timedelta(days=1)
+        tomorrow = datetime.now(UTC) + timedelta(days=1)
         return self.insert(
-            "invitations", email=EMAIL, role="viewer", token_hash=secrets.token_bytes(32), expires_at=later
+            "invitations", email=EMAIL, role="viewer", token_hash=secrets.token_bytes(32), expires_at=tomorrow
         )
 
     def token(self) -> str:
@@ -100,10 +100,10 @@ class Desk:
         )  # fmt: skip
 
     def share_link(self) -> str:
-        later = datetime.now(UTC) + timedelta(days=1)
+        tomorrow = datetime.now(UTC) + timedelta(days=1)
         return self.insert(
             "share_links", name="Partner", page="", query=f"only={CANARY}",
-            token_hash=secrets.token_bytes(32), expires_at=later,
+            token_hash=secrets.token_bytes(32), expires_at=tomorrow,
         )  # fmt: skip
 
     def view(self) -> str:
@@ -144,16 +144,16 @@ class Desk:
         defaults = {"type": "generic", "name": "Shop", "token_hash": secrets.token_bytes(32), "hint": "abcd"}
         webhook_id = self.stage._insert("webhooks", {**defaults, **columns})
         body = json.dumps({"email": EMAIL})
-        refused = {"webhook_id": webhook_id, "body": body, "status": "refused", "detail": CANARY}
-        return {"webhook_id": webhook_id, "delivery_id": self.stage.delivery(**refused)}
+        values = {"webhook_id": webhook_id, "body": body, "status": "refused", "detail": CANARY}
+        return {"webhook_id": webhook_id, "delivery_id": self.stage.delivery(**values)}
 
 
 def list_entries(connection: psycopg.Connection, after: int = 0) -> list[dict[str, Any]]:
     """Return all entries after an id, of every Space and of the installation."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT to_jsonb(e) FROM audit_entries e WHERE e.id > %s ORDER BY e.id", (after,)
     )
-    return [entry for (entry,) in found.fetchall()]
+    return [entry for (entry,) in rows.fetchall()]
 
 
 def last_entry(connection: psycopg.Connection) -> int:

@@ -37,10 +37,10 @@ class SoftAuthenticator:
         self.user_handle = options["user"]["id"]
         numbers = self.key.public_key().public_numbers()
         point = {-2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
-        attested = (
+        credential_data = (
             bytes(16) + len(self.id).to_bytes(2, "big") + self.id + cbor2.dumps({1: 2, 3: -7, -1: 1} | point)
         )
-        data = self._data(ATTESTED) + attested
+        data = self._data(ATTESTED) + credential_data
         statement = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})
         client = self._client("webauthn.create", options["challenge"])
         return self._answer({"attestationObject": write(statement), "clientDataJSON": write(client)})

@@ -29,5 +29,5 @@ def pick_share(items: Iterable[T], name: str, share: int = 4) -> list[T]:
     """Return all items in a long run, otherwise every `share`-th item. The offset depends only on the name,
     so that trials with different names cover all items.
     """
-    listed = list(items)
-    return listed if IS_LONG else listed[crc32(name.encode()) % share :: share]
+    all_items = list(items)
+    return all_items if IS_LONG else all_items[crc32(name.encode()) % share :: share]

@@ -135,12 +135,12 @@ class Person:
 
     def is_rejected(self) -> None:
         """Put rows on the inbox that the pipeline cannot process: one readable and two unreadable."""
-        bad = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
-                    phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
-                    profile_fields=self.personal.slots())  # fmt: skip
-        self._queue.put(bad)
-        hidden = self.personal.text("hidden")
-        self._queue.put_row("event", f'{{"phone": "{hidden}", "trk_token": "{self.tokens[1]}')
+        bad_event = event(email=self.emails[0], amount="none", full_name=self.personal.text("rejected"),
+                          phone=self.personal.phone(), url=f"https://shop.example/{self.kept.text('bad')}",
+                          profile_fields=self.personal.slots())  # fmt: skip
+        self._queue.put(bad_event)
+        hidden_text = self.personal.text("hidden")
+        self._queue.put_row("event", f'{{"phone": "{hidden_text}", "trk_token": "{self.tokens[1]}')
         self._queue.put_row("other", f'{{"who": {{"mail": "{self.emails[1].upper()}"}}}}')
 
     def is_known_by_other_means(self) -> None:
@@ -174,13 +174,13 @@ class Person:
              self.contact_id),
         )  # fmt: skip
         self._is_known_to_platforms()
-        for place, text in (
+        for column, text in (
             ("body", f'{{"who": "{self.emails[1]}", "x": "{self.personal.text("delivered")}"}}'),
             ("headers", Jsonb({"x-user": self.emails[0], "x": self.personal.text("header")})),
             ("detail", f"Nothing is made of {self.emails[2]} {self.personal.text('detail')}."),
             ("dedup_key", f"{self.tokens[0]} {self.personal.text('dedup')}"),
         ):
-            self.stage.delivery(**{place: text})
+            self.stage.delivery(**{column: text})
         for row, reason, cells in (
             (1, "none", {"Mail": self.emails[0].upper(), "x": self.personal.text("cell")}),
             (2, f"The email {self.emails[1]} {self.personal.text('reason')} is none.", {}),
@@ -199,27 +199,27 @@ class Person:
 
     def _is_known_to_platforms(self) -> None:
         """Store their cookies, a touchpoint's error, and what the platforms received and answered."""
-        change, who = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
+        change, contact_key = self.stage.connection.execute, (self.stage.space_id, self.contact_id)
         for table in ("events", "touchpoints"):
             cookies = Jsonb({"fbp": self.personal.text("cookie")})
             change(
                 SQL("UPDATE {} SET cookies = %s WHERE space_id = %s AND contact_id = %s").format(
                     Identifier(table)
                 ),
-                (cookies, *who),
+                (cookies, *contact_key),
             )
         change(
             "UPDATE touchpoints SET warnings = ARRAY[%s] WHERE space_id = %s AND contact_id = %s",
-            (self.personal.text("warning"), *who),
+            (self.personal.text("warning"), *contact_key),
         )
         (event_id,) = change(
-            "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", who
+            "SELECT min(id) FROM events WHERE space_id = %s AND contact_id = %s", contact_key
         ).fetchone() or (0,)
-        sent = self.stage.forwarded(
+        delivery_id = self.stage.forwarded(
             self.stage.destination(), event_id, request=Jsonb({"user": self.personal.text("told")}),
             answer=self.personal.text("answer"), error=self.personal.text("error"),
         )  # fmt: skip
-        self.stage.attempt(sent, error=self.personal.text("attempt"))
+        self.stage.attempt(delivery_id, error=self.personal.text("attempt"))
 
     def comes_back(self) -> list[dict[str, Any]]:
         """Put rows on the inbox that are still unprocessed when the person is erased."""
@@ -241,14 +241,14 @@ class Person:
 
     def find(self) -> None:
         """Look up the ids of the two contacts."""
-        found = self.stage.connection.execute(
+        ids = self.stage.connection.execute(
             "SELECT i.contact_id, m.id FROM contact_identifiers i JOIN contacts m"
             " ON m.space_id = i.space_id AND m.merged_into = i.contact_id"
             " WHERE i.space_id = %s AND i.kind = 'tracking_id' AND i.value = %s LIMIT 1",
             (self.stage.space_id, self.tracking_id),
         ).fetchone()
-        assert found is not None
-        self.contact_id, self.merged_id = found
+        assert ids is not None
+        self.contact_id, self.merged_id = ids
 
     def _event(self, **values: Any) -> dict[str, Any]:
         return {
@@ -267,7 +267,7 @@ def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) ->
     """Return where each value occurs in these tables, or in all: in the Space's rows and in tables without a
     Space.
     """
-    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    columns_by_value: dict[str, set[tuple[str, str]]] = defaultdict(set)
     values = [*sought]
     pattern = "|".join(re.escape(value) for value in values)
     tables = stage.connection.execute(
@@ -277,20 +277,20 @@ def places(stage: Stage, sought: Iterable[str], within: Collection[str] = ()) ->
         " AND (cardinality(%(within)s::text[]) = 0 OR c.relname = ANY(%(within)s::text[]))",
         {"within": list(within)},
     ).fetchall()
-    for table, of_space in tables:
-        rows = SQL("whole.space_id = {}").format(stage.space_id) if of_space else SQL("true")
+    for table, has_space in tables:
+        rows = SQL("whole.space_id = {}").format(stage.space_id) if has_space else SQL("true")
         query = SQL(IN_COLUMNS).format(Identifier(table), rows)
         for value, column in stage.connection.execute(query, (pattern, values)):
-            found[value].add((table, column))
+            columns_by_value[value].add((table, column))
     phones = [value for value in values if value.startswith("+")]
     for (value,) in stage.connection.execute(PHONE_DIGITS, (phones, stage.space_id)):
-        found[value].add(("contact_identifiers", "phone_digits"))
-    return found
+        columns_by_value[value].add(("contact_identifiers", "phone_digits"))
+    return columns_by_value
 
 
 def sampled(connection: psycopg.Connection, sought: Iterable[str]) -> Places:
     """Return where each value occurs in PostgreSQL's statistics."""
-    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    columns_by_value: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for value, table, column in connection.execute(IN_STATISTICS, ([*sought],)):
-        found[value].add((table, column))
-    return found
+        columns_by_value[value].add((table, column))
+    return columns_by_value

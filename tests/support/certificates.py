@@ -16,7 +16,7 @@ def certify(folder: Path, name: str) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(subject).issuer_name(subject).public_key(key.public_key())
         .serial_number(1).not_valid_before(now - timedelta(days=1))
@@ -28,5 +28,5 @@ def certify(folder: Path, name: str) -> Path:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     file = folder / f"{name.strip('*.')}.pem"
-    file.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    file.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
     return file

@@ -84,19 +84,19 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 @contextmanager
 def collector() -> Iterator[Collector]:
     """Run a collector."""
-    collected = Collector()
+    collection = Collector()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
-            collected.texts.append(body)
+            collection.texts.append(body)
             if self.path == "/v1/traces":
-                collected.take_traces(body)
+                collection.take_traces(body)
             else:
                 assert self.path == "/v1/metrics"
-                collected.take_metrics(body)
+                collection.take_metrics(body)
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -108,11 +108,11 @@ def collector() -> Iterator[Collector]:
         request_queue_size = 128  # all processes of a service connect at the same time
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        collected.url = f"http://127.0.0.1:{server.server_port}"
+        collection.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield collected
+            yield collection
         finally:
             server.shutdown()
             thread.join()

@@ -17,15 +17,15 @@ from tests.support.processes import environment
 
 def run_command(*arguments: str, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end with only these variables, and with `typed` as its standard input."""
-    written, told = io.StringIO(), io.StringIO()
+    output, error_output = io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment(**variables), clear=True),
         patch.object(sys, "stdin", io.StringIO(typed)),
-        redirect_stdout(written),
-        redirect_stderr(told),
+        redirect_stdout(output),
+        redirect_stderr(error_output),
     ):
         try:
             code = main(arguments)
         except SystemExit as ended:  # the parser refuses this way
             code = int(ended.code or 0)
-    return subprocess.CompletedProcess(arguments, code, written.getvalue(), told.getvalue())
+    return subprocess.CompletedProcess(arguments, code, output.getvalue(), error_output.getvalue())

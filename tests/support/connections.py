@@ -25,9 +25,9 @@ class Lender:
         self._kept: Connection[Any] | None = None
 
     def lend(self) -> Connection[Any]:
-        kept, self._kept = self._kept, None
-        if kept is not None and _renew(kept):
-            return kept
+        connection, self._kept = self._kept, None
+        if connection is not None and _renew(connection):
+            return connection
         return psycopg.connect(self._url, autocommit=True)
 
     def take_back(self, connection: Connection[Any]) -> None:

@@ -16,13 +16,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def decayed_fractions(moments: Sequence[datetime], half_life_days: int = 7) -> list[Fraction]:
     """Return each touch's fraction of the total, given the times of a path in order."""
     weights = [weight(age, half_life_days) for age in ages(moments)]
-    return [Fraction(each, sum(weights)) for each in weights]
+    return [Fraction(touch_weight, sum(weights)) for touch_weight in weights]
 
 
 def ages(moments: Sequence[datetime]) -> list[int]:
     """Return how many seconds each moment is before the latest, in whole seconds of the clock."""
     seconds = [(moment - _EPOCH).total_seconds() // 1 for moment in moments]
-    return [int(seconds[-1] - each) for each in seconds]
+    return [int(seconds[-1] - second) for second in seconds]
 
 
 def weight(age: int, half_life_days: int) -> int:

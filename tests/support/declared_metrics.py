@@ -47,14 +47,14 @@ class Declared:
 @cache
 def declared_metrics() -> dict[str, Declared]:
     """Return every metric of Headwater."""
-    found = [
+    metrics = [
         metric
         for path in sorted((ROOT / "src").rglob("*.py"))
         if IMPORT.search(text := path.read_text()) and not path.match(f"{MAKER.replace('.', '/')}.py")
         for metric in _declared(ast.parse(text))
     ]
-    assert len(found) == len({metric.name for metric in found})
-    return {metric.name: metric for metric in found}
+    assert len(metrics) == len({metric.name for metric in metrics})
+    return {metric.name: metric for metric in metrics}
 
 
 def _declared(module: ast.Module) -> Iterator[Declared]:
@@ -68,21 +68,21 @@ def _declared(module: ast.Module) -> Iterator[Declared]:
     ]
     for call in calls:
         kind, labels = KINDS[call.func.id], _labels(call)  # type: ignore[attr-defined]
-        first, *rest = call.args
+        first, *other_arguments = call.args
         if isinstance(first, ast.Constant):
-            about = rest[0].value  # type: ignore[attr-defined]
+            description = other_arguments[0].value  # type: ignore[attr-defined]
             name = f"{first.value}_total" if kind == "counter" else str(first.value)
-            yield Declared(name, kind, labels, str(about))
+            yield Declared(name, kind, labels, str(description))
         else:  # one call for each name in a table
-            for name, about in _table(module):
-                yield Declared(name, kind, labels, about)
+            for name, description in _table(module):
+                yield Declared(name, kind, labels, description)
 
 
 def _labels(call: ast.Call) -> tuple[str, ...]:
-    named = [keyword.value for keyword in call.keywords if keyword.arg == "labels"]
+    label_lists = [keyword.value for keyword in call.keywords if keyword.arg == "labels"]
     if isinstance(call.func, ast.Name) and call.func.id == "make_counter":
         return tuple(str(keyword.arg) for keyword in call.keywords)
-    lists = [node for node in (*call.args[2:3], *named) if isinstance(node, ast.List)]
+    lists = [node for node in (*call.args[2:3], *label_lists) if isinstance(node, ast.List)]
     return tuple(ast.literal_eval(lists[0])) if lists else ()
 
 
@@ -99,26 +99,26 @@ def _table(module: ast.Module) -> Any:
 
 def unknown_parts(expression: str) -> list[str]:
     """Return the series and labels in an expression that no metric has."""
-    known = {"up": frozenset[str]()}
+    labels_by_series = {"up": frozenset[str]()}
     for metric in declared_metrics().values():
-        known |= metric.series()
-    used: set[str] = set()
-    grouped: set[str] = set()
-    wrong: list[str] = []
+        labels_by_series |= metric.series()
+    used_labels: set[str] = set()
+    grouping_labels: set[str] = set()
+    faults: list[str] = []
 
     def look(node: promql.Expr) -> None:
         if isinstance(node, promql.VectorSelector):
-            labels = known.get(str(node.name))
+            labels = labels_by_series.get(str(node.name))
             if labels is None:
-                wrong.append(str(node.name))
+                faults.append(str(node.name))
                 return
-            used.update(labels | OF_SCRAPES)
-            asked = {matcher.name for matcher in node.matchers.matchers}
-            wrong.extend(f"{node.name}: {name}" for name in asked - labels - OF_SCRAPES)
+            used_labels.update(labels | OF_SCRAPES)
+            matched_names = {matcher.name for matcher in node.matchers.matchers}
+            faults.extend(f"{node.name}: {name}" for name in matched_names - labels - OF_SCRAPES)
         modifier = getattr(node, "modifier", None)
-        matching = getattr(modifier, "matching", None)
-        for part in (modifier, matching):
-            grouped.update(getattr(part, "labels", None) or ())
+        label_matching = getattr(modifier, "matching", None)
+        for clause in (modifier, label_matching):
+            grouping_labels.update(getattr(clause, "labels", None) or ())
 
     promql.walk(promql.parse(expression), look)
-    return wrong + sorted(grouped - used)
+    return faults + sorted(grouping_labels - used_labels)

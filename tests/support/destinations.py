@@ -71,8 +71,8 @@ class Probe(Platform):
     }
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        lacking = destination.settings.strict and conversion.person.email is None
-        return SkipReason.NO_IDENTIFIER if lacking else None
+        has_no_email = destination.settings.strict and conversion.person.email is None
+        return SkipReason.NO_IDENTIFIER if has_no_email else None
 
     def build(self, conversion: Conversion, _: Destination) -> dict[str, Any]:
         return {"name": conversion.event_name, "id": conversion.dedup_id, "em": conversion.person.email}
@@ -101,9 +101,9 @@ DESCRIBED = {"platform": NAME, "settings": {"pixel_id": PIXEL}, "secrets": {"tok
 
 def taking(platform: Platform, **changes: Any) -> Platform:
     """Return a copy of the platform with other attributes, or with functions in place of methods."""
-    changed = copy.copy(platform)
-    vars(changed).update(changes)
-    return changed
+    changed_platform = copy.copy(platform)
+    vars(changed_platform).update(changes)
+    return changed_platform
 
 
 async def keep_no_token(_: Destination, refresh_token: str) -> None:
@@ -133,8 +133,8 @@ class Forwarder:
         async def create() -> int:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
                 key = derive_key(find_secret_key(Settings(), self.url).text)
-                made = await destinations.create_destination(connection, self.stage.space_id, new, key)
-                return made.id
+                destination = await destinations.create_destination(connection, self.stage.space_id, new, key)
+                return destination.id
 
         destination_id = asyncio.run(create())
         self.execute("UPDATE destinations SET status = %(to)s WHERE space_id = %(space_id)s"
@@ -157,10 +157,10 @@ class Forwarder:
         event_id = columns.pop("event_id", None) or self.stage.event(
             self.stage.contact(), event_time=columns.pop("event_time", "now")
         )
-        given: dict[str, Any] = {"status": "queued", **columns}
-        if given["status"] in ("queued", "retrying"):
-            given.setdefault("finished_at", None)
-        return self.stage.forwarded(destination_id, event_id, **given)
+        values: dict[str, Any] = {"status": "queued", **columns}
+        if values["status"] in ("queued", "retrying"):
+            values.setdefault("finished_at", None)
+        return self.stage.forwarded(destination_id, event_id, **values)
 
     def queue(self) -> Queue:
         return Queue(self.stage.connection, self.stage.space_id)

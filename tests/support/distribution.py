@@ -48,9 +48,9 @@ def put_longest_first(items: list[pytest.Item]) -> None:
 
 
 def _place(nodeid: str) -> int:
-    for place, begin in enumerate(LONGEST):
+    for position, begin in enumerate(LONGEST):
         if nodeid.startswith(begin):
-            return place
+            return position
     return len(LONGEST)
 
 
@@ -59,9 +59,9 @@ def keep_share(config: pytest.Config, items: list[pytest.Item], share: str) -> N
     number, count = map(int, share.split("/"))
     assert 1 <= number <= count, f"HEADWATER_TEST_SHARE={share}"
     files = list(dict.fromkeys(item.path for item in items))
-    own = set(files[number - 1 :: count])
-    config.hook.pytest_deselected(items=[item for item in items if item.path not in own])
-    items[:] = [item for item in items if item.path in own]
+    files_of_share = set(files[number - 1 :: count])
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in files_of_share])
+    items[:] = [item for item in items if item.path in files_of_share]
 
 
 def mark_by_folder(item: pytest.Item) -> None:

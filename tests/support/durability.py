@@ -28,13 +28,13 @@ class Disk:
 
     def missing(self, *paths: Path) -> list[Path]:
         """Return the paths, including everything below them, that a power cut would lose."""
-        everything = [each for path in paths for each in (path, *path.rglob("*"))]
-        return [each for each in everything if self._synced.get(_inode(each)) != _state(each)]
+        all_entries = [entry for path in paths for entry in (path, *path.rglob("*"))]
+        return [entry for entry in all_entries if self._synced.get(_inode(entry)) != _state(entry)]
 
     def sync(self, folder: Path) -> None:
         """Treat everything in the folder as synced."""
-        for each in (folder, *folder.rglob("*")):
-            self._synced[_inode(each)] = _state(each)
+        for entry in (folder, *folder.rglob("*")):
+            self._synced[_inode(entry)] = _state(entry)
 
     def _after_fsync(self, descriptor: int) -> None:
         status = os.fstat(descriptor)

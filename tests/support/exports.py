@@ -51,9 +51,9 @@ class Exports:
 
     def lines(self, export_id: int, kind: str = "events") -> list[dict[str, Any]]:
         """Return the rows in the file of a completed export."""
-        told = self.status(export_id, kind)
-        assert told["status"] == "completed", told
-        answer = self.fetch(told["download_url"])
+        export = self.status(export_id, kind)
+        assert export["status"] == "completed", export
+        answer = self.fetch(export["download_url"])
         assert answer.status_code == 200, answer.text
         return [json.loads(line) for line in gzip.decompress(answer.content).splitlines()]
 

@@ -54,8 +54,8 @@ class Stage:
     def hit(self, contact_id: int, visit_id: int, **columns: Any) -> int:
         defaults = {"id": self._next("receipt_ids"), "key": str(uuid4()), "occurred_at": NOON,
                     "event_name": "page_view"}  # fmt: skip
-        given = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
-        return self._insert("hits", given)
+        values = {**defaults, "contact_id": contact_id, "visit_id": visit_id, **columns}
+        return self._insert("hits", values)
 
     def click(self, click: str, device: str) -> None:
         columns = {"click": click, "device": device, "first_seen_at": NOON}
@@ -80,9 +80,9 @@ class Stage:
         """Insert a touchpoint. The columns can include those of its tag set."""
         defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
         ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
-        given = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
+        values = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
         tag_set_id = self.tag_set(read_landing_page(columns.get("url")), **ad)
-        return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **given})
+        return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **values})
 
     def network(self, name: str, *spellings: str, platform: str = "") -> int:
         """Insert a paid network of the Space. Return its number."""
@@ -138,8 +138,8 @@ class Stage:
         defaults = {"kind": kind, "name": "x.csv", "status": "finished", "created_at": NOON,
                     "ended_at": NOON, "refused": 1}  # fmt: skip
         import_id = self._insert("import_jobs", {**defaults, **columns})
-        refused = {"import_id": import_id, "row": 1, "line": 2, "reason": "No.", "cells": "{}"}
-        self._insert("refused_rows", refused, returning="row")
+        values = {"import_id": import_id, "row": 1, "line": 2, "reason": "No.", "cells": "{}"}
+        self._insert("refused_rows", values, returning="row")
         return import_id
 
     def export_schedule(self, name: str, **columns: Any) -> int:
@@ -177,8 +177,8 @@ class Stage:
     def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
         """Insert a failed delivery of an event to a destination."""
         defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}
-        given = {"destination_id": destination_id, "event_id": event_id, **columns}
-        return self._insert("deliveries", {**defaults, **given})
+        values = {"destination_id": destination_id, "event_id": event_id, **columns}
+        return self._insert("deliveries", {**defaults, **values})
 
     def attempt(self, delivery_id: int, **columns: Any) -> int:
         """Insert a refused attempt."""
@@ -198,8 +198,8 @@ class Stage:
         return row[0]
 
     def _insert(self, table: str, columns: dict[str, Any], returning: str = "id") -> int:
-        given = {"space_id": self.space_id, **columns}
-        row = self.connection.execute(_insertion(table, tuple(given), returning), given).fetchone()
+        values = {"space_id": self.space_id, **columns}
+        row = self.connection.execute(_insertion(table, tuple(values), returning), values).fetchone()
         assert row is not None
         return row[0]
 

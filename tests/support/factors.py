@@ -29,8 +29,8 @@ class App:
         return make_code(self.secret, int(time.time()) // STEP_SECONDS + ahead)
 
     def wrong_code(self) -> str:
-        shown = {self.code(ahead) for ahead in range(-3, 4)}
-        return next(code for code in ("000000", "111111", "222222") if code not in shown)
+        valid_codes = {self.code(ahead) for ahead in range(-3, 4)}
+        return next(code for code in ("000000", "111111", "222222") if code not in valid_codes)
 
 
 def read_secret(page: str) -> str:
@@ -68,7 +68,8 @@ def age_login(connection: psycopg.Connection, user_id: int, minutes: int = 11) -
 
 def age_factor(connection: psycopg.Connection, user_id: int, minutes: int = 11) -> None:
     """Set the age of the second factor in every session of the user."""
-    then = datetime.now(UTC) - timedelta(minutes=minutes)
+    factor_time = datetime.now(UTC) - timedelta(minutes=minutes)
     connection.execute(
-        "UPDATE sessions SET factor_at = %s WHERE user_id = %s AND factor_at IS NOT NULL", [then, user_id]
+        "UPDATE sessions SET factor_at = %s WHERE user_id = %s AND factor_at IS NOT NULL",
+        [factor_time, user_id],
     )

@@ -57,10 +57,10 @@ class Answer(_Step):
 
     def whole(self) -> bytes:
         body = self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
-        given = {
+        headers = {
             "Content-Type": "application/json", "Content-Length": str(len(body)), **self.headers
         }  # fmt: skip
-        return _head(self.status, given) + body
+        return _head(self.status, headers) + body
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Drip(_Step):
 
     def after(self, wire: Wire, request: Received) -> None:
         del request
-        whole = self.answer.whole()
-        wire.send(whole[: self.quickly])
-        wire.pour((bytes([byte]) for byte in whole[self.quickly :]), self.interval)
+        response = self.answer.whole()
+        wire.send(response[: self.quickly])
+        wire.pour((bytes([byte]) for byte in response[self.quickly :]), self.interval)
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,12 @@ class Huge(_Step):
 
     def after(self, wire: Wire, request: Received) -> None:
         del request
-        how = "Content-Length" if self.declared else "Transfer-Encoding"
+        header = "Content-Length" if self.declared else "Transfer-Encoding"
         value = str(self.length) if self.declared else "chunked"
-        wire.send(_head(self.status, {"Content-Type": "application/json", how: value}))
-        piece = b" " * CHUNK if self.declared else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
+        wire.send(_head(self.status, {"Content-Type": "application/json", header: value}))
+        chunk = b" " * CHUNK if self.declared else f"{CHUNK:x}\r\n".encode() + b" " * CHUNK
         end = b"" if self.declared else b"\r\n"
-        wire.pour(piece + end for _ in range(self.length // CHUNK))
+        wire.pour(chunk + end for _ in range(self.length // CHUNK))
         raise Disconnected
 
 
@@ -171,14 +171,14 @@ class GzipBomb(_Step):
         head = {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
         del request
         wire.send(_head(self.status, {"Content-Type": "application/json", **head}))
-        wire.pour(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in self._packed())
+        wire.pour(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" for chunk in self._packed())
         wire.send(b"0\r\n\r\n")
 
     def _packed(self) -> Iterator[bytes]:
         packer, zeros = zlib.compressobj(9, wbits=31), b"0" * CHUNK
         for _ in range(self.unpacked // CHUNK):
-            if piece := packer.compress(zeros):
-                yield piece
+            if chunk := packer.compress(zeros):
+                yield chunk
         yield packer.flush()
 
 

@@ -39,12 +39,12 @@ class Model:
 
     def take(self, event: AcceptedEvent | AcceptedHit, *, by_page: bool = False) -> None:
         receipt = len(self.placed)
-        shown = self._shown(event)
-        at = event.event_time if isinstance(event, AcceptedEvent) else event.occurred_at
-        contact = self._contact(at, shown, by_page=by_page)
-        for kind, value in shown.items():
+        identifiers = self._shown(event)
+        event_time = event.event_time if isinstance(event, AcceptedEvent) else event.occurred_at
+        contact = self._contact(event_time, identifiers, by_page=by_page)
+        for kind, value in identifiers.items():
             if not (by_page and kind in STRONG and self._is_refused(kind, value, contact)):
-                self._see(kind, value, contact, at, receipt)
+                self._see(kind, value, contact, event_time, receipt)
         self.placed.append(contact)
 
     def _is_refused(self, kind: str, value: str, contact: int) -> bool:
@@ -75,20 +75,20 @@ class Model:
             if token is not None and token != strong[0] and not self._kinds(token) & set(STRONG):
                 return self._merge([strong[0], token], "trk_token", shown)
             return strong[0]
-        found = self._alike(shown, at) if token is None else token
-        refused = set(shown) & set(STRONG)
+        match = self._alike(shown, at) if token is None else token
+        refused_kinds = set(shown) & set(STRONG)
         if token is None and "trk_token" in shown:
-            refused = {*STRONG, "trk_token"}
-        elif token is None and refused:
-            found = None  # the token or address is better evidence
-        return self._new() if found is None or self._kinds(found) & refused else found
+            refused_kinds = {*STRONG, "trk_token"}
+        elif token is None and refused_kinds:
+            match = None  # the token or address is better evidence
+        return self._new() if match is None or self._kinds(match) & refused_kinds else match
 
     def _strong(self, shown: dict[str, str]) -> list[int]:
-        tracked = self._latest("tracking_id", shown.get("tracking_id"))
-        mailed = sorted({self.home[s.origin] for s in self._all("email", shown.get("email"))})
-        if tracked is not None and (tracked in mailed or not mailed):
-            return [tracked]
-        return ([] if tracked is None else [tracked]) + mailed[:1]
+        tracked_contact = self._latest("tracking_id", shown.get("tracking_id"))
+        email_contacts = sorted({self.home[s.origin] for s in self._all("email", shown.get("email"))})
+        if tracked_contact is not None and (tracked_contact in email_contacts or not email_contacts):
+            return [tracked_contact]
+        return ([] if tracked_contact is None else [tracked_contact]) + email_contacts[:1]
 
     def _merge(self, contacts: list[int], cause: str, shown: dict[str, str]) -> int:
         survivor, loser = min(contacts), max(contacts)
@@ -102,10 +102,10 @@ class Model:
         return survivor
 
     def _see(self, kind: str, value: str, contact: int, at: int, recency: int) -> None:
-        for each in self.sightings:
-            if (each.kind, each.value, each.origin) == (kind, value, contact):
-                each.first, each.last = min(each.first, at), max(each.last, at)
-                each.recency = recency
+        for sighting in self.sightings:
+            if (sighting.kind, sighting.value, sighting.origin) == (kind, value, contact):
+                sighting.first, sighting.last = min(sighting.first, at), max(sighting.last, at)
+                sighting.recency = recency
                 return
         self.sightings.append(Sighting(kind, value, contact, at, at, len(self.merges), recency))
 
@@ -113,16 +113,16 @@ class Model:
         return [s for s in self.sightings if s.kind == kind and s.value == value]
 
     def _latest(self, kind: str, value: str | None) -> int | None:
-        found = sorted(self._all(kind, value), key=lambda s: s.recency)
-        return self.home[found[-1].origin] if found else None
+        sightings = sorted(self._all(kind, value), key=lambda s: s.recency)
+        return self.home[sightings[-1].origin] if sightings else None
 
     def _alike(self, shown: dict[str, str], at: int) -> int | None:
         last: dict[int, int] = {}
-        for each in self._all("fingerprint", shown.get("fingerprint")):
-            contact = self.home[each.origin]
-            last[contact] = max(each.last, last.get(contact, each.last))
-        found = [contact for contact, seen in last.items() if abs(seen - at) <= WEEK]
-        return found[0] if len(found) == 1 else None
+        for sighting in self._all("fingerprint", shown.get("fingerprint")):
+            contact = self.home[sighting.origin]
+            last[contact] = max(sighting.last, last.get(contact, sighting.last))
+        contacts = [contact for contact, last_seen in last.items() if abs(last_seen - at) <= WEEK]
+        return contacts[0] if len(contacts) == 1 else None
 
     def _kinds(self, contact: int) -> set[str]:
         return {s.kind for s in self.sightings if self.home[s.origin] == contact}

@@ -54,10 +54,10 @@ class Importer:
 
     def waiting(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the kind and payload of every row in the inbox."""
-        found = self.stage.connection.execute(
+        rows = self.stage.connection.execute(
             "SELECT kind, payload::json FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
         )
-        return found.fetchall()
+        return rows.fetchall()
 
     def payloads(self) -> list[dict[str, Any]]:
         return [payload for _, payload in self.waiting()]

@@ -34,14 +34,14 @@ def install(data_dir: Path) -> Path:
 
 def _new_installation() -> Path:
     folder = Path(os.environ[_SHARED])
-    made = folder / "data"
+    data_dir = folder / "data"
     with (folder / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "made").exists():
-            shutil.rmtree(made, ignore_errors=True)  # left by a killed process
+            shutil.rmtree(data_dir, ignore_errors=True)  # left by a killed process
             folder.chmod(0o711)  # the server may run under another account
-            server = Embedded(made)
+            server = Embedded(data_dir)
             migrate(server.start(UNSAFE, tied=True))
             server.stop()
             (folder / "made").touch()
-    return made
+    return data_dir

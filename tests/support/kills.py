@@ -27,7 +27,7 @@ class Victim:
 
     def strike(self) -> bool:
         """Start the command and kill it at a random moment. Return whether it had already ended."""
-        started = time.monotonic()
+        start = time.monotonic()
         process = subprocess.Popen(
             self._command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -39,5 +39,5 @@ class Victim:
             self.killed += 1
             self.seconds *= 1.05  # so that the end of its work is reached, too
             return False
-        self.seconds = time.monotonic() - started
+        self.seconds = time.monotonic() - start
         return True

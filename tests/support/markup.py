@@ -15,14 +15,14 @@ class Markup:
     """Calls a method for each start tag, end tag and text of a page, as `html.parser` does."""
 
     def feed(self, html: str) -> None:
-        for closing, tag, attributes, text in _TOKEN.findall(html):
+        for is_closing, tag, attributes, text in _TOKEN.findall(html):
             if text:
                 self.handle_data(unescape(text))
-            elif closing:
+            elif is_closing:
                 self.handle_endtag(tag)
             else:
-                found = _ATTRIBUTE.findall(attributes)
-                self.handle_starttag(tag, {name: unescape(value) for name, value in found})
+                pairs = _ATTRIBUTE.findall(attributes)
+                self.handle_starttag(tag, {name: unescape(value) for name, value in pairs})
 
     def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
         """Attributes without a value have an empty string."""

@@ -14,7 +14,7 @@ def declared(service: str, kind: str) -> list[str]:
     """Return the values or members of a type or request."""
     pytest.importorskip("bingads", reason="needs the package bingads")
     text = files("bingads").joinpath(f"v13/proxies/production/{service}_service.xml").read_text("utf-8")
-    opening = rf'<xs:(?:(?:simple|complex)Type name="{kind}"|element name="{kind}">\s*<xs:complexType)>'
-    found = re.search(rf"{opening}(.*?)</xs:(?:simple|complex)Type>", text, re.DOTALL)
-    assert found is not None, kind
-    return re.findall(r'(?:value|element [^>]*?\bname)="(\w+)"', found[1])
+    start_pattern = rf'<xs:(?:(?:simple|complex)Type name="{kind}"|element name="{kind}">\s*<xs:complexType)>'
+    match = re.search(rf"{start_pattern}(.*?)</xs:(?:simple|complex)Type>", text, re.DOTALL)
+    assert match is not None, kind
+    return re.findall(r'(?:value|element [^>]*?\bname)="(\w+)"', match[1])

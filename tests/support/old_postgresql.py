@@ -16,11 +16,11 @@ def find_tested() -> Programs | None:
     """Return the programs in the folder that HEADWATER_TEST_POSTGRESQL names, or of the major version it
     names, from our package. None without the variable.
     """
-    named = os.environ.get("HEADWATER_TEST_POSTGRESQL")
-    if not named:
+    choice = os.environ.get("HEADWATER_TEST_POSTGRESQL")
+    if not choice:
         return None
-    if named.isdecimal():
-        return Programs(own_folder(int(named)), int(named))
-    version = read_version(Path(named) / "postgres")
-    assert version is not None, f"there is no PostgreSQL in {named}"
-    return Programs(Path(named), to_major(version))
+    if choice.isdecimal():
+        return Programs(own_folder(int(choice)), int(choice))
+    version = read_version(Path(choice) / "postgres")
+    assert version is not None, f"there is no PostgreSQL in {choice}"
+    return Programs(Path(choice), to_major(version))

@@ -30,12 +30,12 @@ def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
     """Return the page views of a visit, a minute apart. Only the first one makes a touchpoint."""
     return [
         hit(
-            trk_token=token, occurred_at=start + place * MINUTE,
+            trk_token=token, occurred_at=start + position * MINUTE,
             url=f"https://shop.example/{page}", browser="Firefox", os="Linux", country="DE",
-            referrer="https://www.google.com/" if not place else "https://shop.example/",
+            referrer="https://www.google.com/" if not position else "https://shop.example/",
             **values,
         )
-        for place, page in enumerate(PAGES)
+        for position, page in enumerate(PAGES)
     ]  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def answers(database_url: str, stage: Stage) -> dict[str, list[Any]]:
                 "receipts": [await _receipt(connection, space.id, number) for number in stage.receipts],
                 "contacts": [await _contact(connection, space, contact) for contact in survivors(stage)],
                 "pages": [
-                    [each async for each in _pages(connection, space, contact)]
+                    [answer async for answer in _pages(connection, space, contact)]
                     for contact in survivors(stage)
                 ],
             }
@@ -89,7 +89,7 @@ async def _pages(connection: psycopg.AsyncConnection, space: Space, contact_id: 
     yield page
     timeline: Timeline = page.timeline
     for side in ("next", "previous"):
-        while (place := getattr(timeline, side)) is not None:
-            timeline = await list_contact_timeline(connection, space, contact_id, place)
+        while (cursor := getattr(timeline, side)) is not None:
+            timeline = await list_contact_timeline(connection, space, contact_id, cursor)
             yield timeline
     await connection.commit()

@@ -41,11 +41,11 @@ class Contact:
 
     def values(self, kind: str) -> list[str]:
         first = [self.primary[kind]] if kind in self.primary else []
-        others = sorted(
+        linked_values = sorted(
             ((tick, value) for (its_kind, value), tick in self.links.items() if its_kind == kind),
             reverse=True,
         )
-        return first + [value for _, value in others if value not in first]
+        return first + [value for _, value in linked_values if value not in first]
 
     def see(self, kind: str, value: str, tick: int) -> None:
         self.links[kind, value] = max(tick, self.links.get((kind, value), 0))
@@ -90,8 +90,8 @@ class People:
             contact.links = {key: tick for key, tick in contact.links.items() if key[0] != kind}
             contact.primary.pop(kind, None)
             self.tick += len(values)
-            for place, value in enumerate(values):
-                contact.see(kind, value, self.tick - place)
+            for position, value in enumerate(values):
+                contact.see(kind, value, self.tick - position)
         if fields is not None:
             contact.fields = dict(fields)
 
@@ -100,7 +100,7 @@ class People:
         contact.emails_ever = set()
 
     def claimant(self, claim: str, value: str) -> Company | None:
-        return next((each for each in self.companies if getattr(each, claim) == value), None)
+        return next((company for company in self.companies if getattr(company, claim) == value), None)
 
     # --------------------------------------------------------------------------- effects of events
 
@@ -123,33 +123,38 @@ class People:
 
     def _believed(self, contact: Contact, event: dict[str, str]) -> dict[str, str]:
         """Return a page's event without values that would add to, or replace, a known one."""
-        kept = dict(event)
+        believed_event = dict(event)
         for kind in STRONG & event.keys():
             key = (kind, event[kind])
-            owned = any(key in each.links for each in self.alive())
-            if key not in contact.links and (owned or contact.has({kind})):
-                del kept[kind]
+            has_owner = any(key in owner.links for owner in self.alive())
+            if key not in contact.links and (has_owner or contact.has({kind})):
+                del believed_event[kind]
         for member, kind in (("full_name", "name"), ("phone", "phone")):
             if contact.primary.get(kind, event.get(member)) != event.get(member):
-                kept.pop(member, None)
+                believed_event.pop(member, None)
         for member in contact.fields:
-            kept.pop(member, None)
+            believed_event.pop(member, None)
         if contact.company is not None:
-            kept.pop("company_external_id", None)
-        return kept
+            believed_event.pop("company_external_id", None)
+        return believed_event
 
     def _identify(self, event: dict[str, str], *, by_page: bool) -> Contact:
-        tracked = self._latest("tracking_id", event)
-        mailed = self.with_email(event["email"]) if "email" in event else []
+        tracked_contact = self._latest("tracking_id", event)
+        email_contacts = self.with_email(event["email"]) if "email" in event else []
         token = self._latest("trk_token", event)
-        known = tracked if tracked is not None else next(iter(mailed), None)
-        if tracked is not None and mailed and tracked not in mailed and not by_page:
-            known = self._merge(tracked, mailed[0])
+        contact = tracked_contact if tracked_contact is not None else next(iter(email_contacts), None)
+        if (
+            tracked_contact is not None
+            and email_contacts
+            and tracked_contact not in email_contacts
+            and not by_page
+        ):
+            contact = self._merge(tracked_contact, email_contacts[0])
             token = self._latest("trk_token", event)
-        if known is not None:
-            if token is not None and token is not known and not token.has(STRONG):
-                return self._merge(known, token)
-            return known
+        if contact is not None:
+            if token is not None and token is not contact and not token.has(STRONG):
+                return self._merge(contact, token)
+            return contact
         if token is None:
             return self._new()
         return self._new() if token.has(STRONG & event.keys()) else token

@@ -149,10 +149,10 @@ class Stage:
 
     def put(self, *accepted: Accepted) -> list[int]:
         """Put rows of any kind on the inbox and return their receipt ids."""
-        sent = [each if isinstance(each, Sent) else Sent(each, None) for each in accepted]
+        rows = [item if isinstance(item, Sent) else Sent(item, None) for item in accepted]
         return [
-            self.put_row(KINDS[type(each.item)], msgspec.json.encode(each.item).decode(), sender=each.sender)
-            for each in sent
+            self.put_row(KINDS[type(row.item)], msgspec.json.encode(row.item).decode(), sender=row.sender)
+            for row in rows
         ]
 
     def put_row(self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None) -> int:
@@ -204,11 +204,11 @@ class Stage:
 
     def _dump_table(self, table: str, numbers: dict[str, dict[int, int]]) -> list[tuple[Any, ...]]:
         columns = TABLES[table]
-        renaming = [_renaming(table, column, numbers) for column in columns]
+        renamings = [_renaming(table, column, numbers) for column in columns]
         rows = [
             tuple(
                 names[value] if names is not None and value is not None else value
-                for names, value in zip(renaming, row, strict=True)
+                for names, value in zip(renamings, row, strict=True)
             )
             for row in self.rows(table, *columns)
         ]
@@ -238,8 +238,8 @@ def drain(connection: psycopg.Connection[Any], limit: int = BATCH_ROWS) -> Batch
     """Process all waiting rows except in locked Spaces."""
     total = BatchResult()
     while True:
-        waiting = spaces_with_rows(connection, "inbox")
-        results = [process_space(connection, space_id, limit) for space_id in waiting]
+        space_ids = spaces_with_rows(connection, "inbox")
+        results = [process_space(connection, space_id, limit) for space_id in space_ids]
         total = sum(results, total)
         if all(result.skipped for result in results):
             return total

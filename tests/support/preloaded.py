@@ -85,23 +85,23 @@ class Original:
     """A handle to the process that is copied."""
 
     def __init__(self) -> None:
-        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests, child_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lock = threading.Lock()
-        with theirs:
+        with child_socket:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", __name__, str(child_socket.fileno())],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[child_socket.fileno()],
                 cwd=ROOT, env=environment(OPENBLAS_NUM_THREADS="1"),
             )  # fmt: skip
 
     def copy(self, command: Sequence[str], log: IO[bytes], variables: Mapping[str, str]) -> CopiedProcess:
         """Run a module with its arguments in a copy that logs errors to `log`."""
         request = {"command": [*command], "variables": {**variables}}
-        ours, theirs = os.pipe()
-        with Path(os.devnull).open("rb") as nothing:
-            pid = self._ask(request, [nothing.fileno(), theirs, log.fileno()])
-        os.close(theirs)
-        return CopiedProcess(self, pid, ours)
+        read_end, write_end = os.pipe()
+        with Path(os.devnull).open("rb") as null_file:
+            pid = self._ask(request, [null_file.fileno(), write_end, log.fileno()])
+        os.close(write_end)
+        return CopiedProcess(self, pid, read_end)
 
     def read_exit_code(self, pid: int) -> int:
         """Return the exit code of an ended copy in `subprocess`'s convention."""
@@ -143,18 +143,18 @@ class CopiedChild(ChildProcess):
     """A supervisor's child process that runs as a copy of the supervisor."""
 
     def _launch(self, command: list[str], pass_fds: tuple[int, ...]) -> None:
-        theirs, ours = os.pipe()
+        read_end, write_end = os.pipe()
         words = command[command.index("headwater") + 1 :]
         name = NAME.read_text()
         NAME.write_text(words[0])  # so that the copy has the name from its first moment
         pid = os.fork()
         if not pid:
-            os.dup2(theirs, 0)
+            os.dup2(read_end, 0)
             os.dup2(2, 1)
             _end_with(partial(self._work, words, pass_fds))
         NAME.write_text(name)
-        os.close(theirs)
-        self.process = LeashedProcess(pid, ours)  # type: ignore[assignment] # the part that a supervisor uses
+        os.close(read_end)
+        self.process = LeashedProcess(pid, write_end)  # type: ignore[assignment] # the part that a supervisor uses
 
     def _work(self, words: Sequence[str], pass_fds: tuple[int, ...]) -> int:
         self._forget_supervisor(pass_fds)

@@ -26,26 +26,26 @@ def environment(**extra: str) -> dict[str, str]:
     """Return this environment without Headwater's settings and without packages that installations don't
     have, plus `extra`.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
-    places = [str(ABSENT), *filter(None, [kept.get("PYTHONPATH")])]
-    return kept | {"PYTHONPATH": os.pathsep.join(places)} | extra
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
+    places = [str(ABSENT), *filter(None, [variables.get("PYTHONPATH")])]
+    return variables | {"PYTHONPATH": os.pathsep.join(places)} | extra
 
 
 def at_terminal(*command: str, **variables: str) -> str:
     """Run a program at a terminal until it ends successfully, and return its output."""
-    terminal, theirs = pty.openpty()
-    ran = subprocess.Popen(
-        [sys.executable, *command], stdout=theirs, stderr=theirs, env=environment(**variables)
+    terminal, child_terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, *command], stdout=child_terminal, stderr=child_terminal, env=environment(**variables)
     )
-    os.close(theirs)
-    written = b""
+    os.close(child_terminal)
+    output = b""
     try:
-        while more := os.read(terminal, 65536):
-            written += more
+        while chunk := os.read(terminal, 65536):
+            output += chunk
     except OSError:  # Linux reports a terminal without a writer this way
         os.close(terminal)
-    assert ran.wait() == 0, written
-    return written.decode().replace("\r\n", "\n")
+    assert process.wait() == 0, output
+    return output.decode().replace("\r\n", "\n")
 
 
 def start_module(

@@ -73,11 +73,11 @@ def _unkept() -> RejectedRowFile:
 
 
 def _rows(run: Import) -> tuple[list[Any], list[dict[str, list[str]]]]:
-    taken: list[Any] = []
-    refused: list[dict[str, list[str]]] = []
+    rows: list[Any] = []
+    errors: list[dict[str, list[str]]] = []
     for row in run.without_totals(run.source.rows()):
         try:
-            taken.append(run.read(row, time.time()))
+            rows.append(run.read(row, time.time()))
         except Invalid as invalid:
-            refused.append(invalid.errors)
-    return taken, refused
+            errors.append(invalid.errors)
+    return rows, errors

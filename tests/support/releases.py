@@ -28,14 +28,14 @@ def former_source(folder: Path) -> Path:
     """Return the sources of the last release, extracted into an empty folder. Before the first release,
     return the current sources.
     """
-    released = released_versions()
-    if not released:
+    releases = released_versions()
+    if not releases:
         return ROOT / "src"
     archive = subprocess.run(
-        ["git", "archive", f"v{released[0]}", "src"], cwd=ROOT, capture_output=True, check=False
+        ["git", "archive", f"v{releases[0]}", "src"], cwd=ROOT, capture_output=True, check=False
     )
     if archive.returncode:
-        pytest.skip(f"this checkout has no tag v{released[0]}: {archive.stderr.decode().strip()}")
+        pytest.skip(f"this checkout has no tag v{releases[0]}: {archive.stderr.decode().strip()}")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     return folder / "src"

@@ -94,7 +94,7 @@ class Schema:
 def read_schema(connection: psycopg.Connection[Any]) -> Schema:
     """Read the current schema."""
     return Schema(
-        {(table, name): Column(*rest) for table, name, *rest in connection.execute(COLUMNS)},
+        {(table, name): Column(*properties) for table, name, *properties in connection.execute(COLUMNS)},
         {
             (table, name): Rule(kind, text, frozenset(columns))
             for table, name, kind, text, columns in connection.execute(RULES)

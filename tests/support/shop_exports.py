@@ -66,20 +66,20 @@ def write_shopify(path: Path, orders: int, seed: str = "shopify") -> Expected:
 def _write_order(number: int, dice: Random, expected: Expected) -> Iterator[dict[str, str]]:
     total = Decimal(dice.randrange(0, 50_000)) / 100
     offset = timezone(timedelta(hours=dice.choice((-8, 0, 2, 5.5))))
-    created = (_BEGIN + timedelta(seconds=number * 600)).astimezone(offset)
+    moment = (_BEGIN + timedelta(seconds=number * 600)).astimezone(offset)
     source = dice.choice([*_LANDINGS])
-    landing, referrer = (text.format(number=number) for text in _LANDINGS[source])
+    landing_page, referrer = (text.format(number=number) for text in _LANDINGS[source])
     email = f"buyer{max(number - dice.choice((0, 0, 400)), number % 400)}@example.com"
     order = {
         "Name": f"#{1001 + number}", "Email": email, "Financial Status": "paid",
-        "Paid at": f"{created:%Y-%m-%d %H:%M:%S %z}", "Currency": dice.choice(("EUR", "EUR", "USD", "JPY")),
+        "Paid at": f"{moment:%Y-%m-%d %H:%M:%S %z}", "Currency": dice.choice(("EUR", "EUR", "USD", "JPY")),
         "Subtotal": f"{total:.2f}", "Taxes": "0.00", "Total": f"{total:.2f}",
-        "Created at": f"{created:%Y-%m-%d %H:%M:%S %z}", "Billing Name": dice.choice(_NAMES),
+        "Created at": f"{moment:%Y-%m-%d %H:%M:%S %z}", "Billing Name": dice.choice(_NAMES),
         "Notes": dice.choice(_NOTES), "Note Attributes": "gift: yes\ncolour: a:b",
         "Payment Method": "Shopify Payments",
         "Refunded Amount": "0.00", "Vendor": "Acme", "Id": str(5_500_000_000_000 + number),
         "Tags": "vip, b2c",
-        "Source": "web", "Phone": "", "Landing Site": landing, "Referring Site": referrer,
+        "Source": "web", "Phone": "", "Landing Site": landing_page, "Referring Site": referrer,
     }  # fmt: skip
     yield from _spread_items(_age(order, total, source, dice, expected), dice)
 
@@ -88,7 +88,7 @@ def _age(
     order: dict[str, str], total: Decimal, source: str, dice: Random, expected: Expected
 ) -> dict[str, str]:
     """Give an order one of the fates of a year, and count it."""
-    fate, currency, refunded = dice.random(), order["Currency"], Decimal(0)
+    fate, currency, refunded_amount = dice.random(), order["Currency"], Decimal(0)
     reason = ""
     if fate < 0.05:
         reason, order["Cancelled at"] = CANCELLED, order["Created at"]
@@ -100,22 +100,25 @@ def _age(
     elif fate < 0.11:
         reason, order["Payment Method"] = TEST, "(for testing) Bogus Gateway"
     elif fate < 0.16:
-        order["Financial Status"], refunded = "refunded", total
+        order["Financial Status"], refunded_amount = "refunded", total
     elif fate < 0.22:
-        order["Financial Status"], refunded = "partially_refunded", (total / 3).quantize(Decimal("0.01"))
+        order["Financial Status"], refunded_amount = (
+            "partially_refunded",
+            (total / 3).quantize(Decimal("0.01")),
+        )
     elif fate < 0.26:
         order["Email"], order["Phone"] = "", f"'+49170{int(order['Id']) % 10_000_000:07}"
     elif fate < 0.28:
         # At a till: no page was visited, and the customer is unknown.
         order |= {"Email": "", "Source": "pos"}
         source = ""
-    order["Refunded Amount"] = order["Refunded Amount"] if reason else f"{refunded:.2f}"
+    order["Refunded Amount"] = order["Refunded Amount"] if reason else f"{refunded_amount:.2f}"
     if reason:
         expected.refused[reason] += 1
         return order
     expected.orders += 1
     expected.revenue[currency] += total
-    expected.refunds[currency] += refunded
+    expected.refunds[currency] += refunded_amount
     expected.sources[source] += 1
     return order
 
@@ -126,5 +129,5 @@ def _spread_items(order: dict[str, str], dice: Random) -> Iterator[dict[str, str
             "Lineitem quantity": "1", "Lineitem name": f"Hat, {index}", "Lineitem price": "9.99",
             "Lineitem sku": f"HAT-{index}",
         }  # fmt: skip
-        shared = {name: order[name] for name in ("Name", "Email", "Created at", "Vendor", "Phone")}
-        yield (order if index == 0 else shared) | item
+        shared_cells = {name: order[name] for name in ("Name", "Email", "Created at", "Vendor", "Phone")}
+        yield (order if index == 0 else shared_cells) | item

@@ -33,8 +33,8 @@ def unchanged(
         psycopg.connect(database_url, autocommit=True) as connection,
         request.module.making_sides(server, connection) as make,
     ):
-        mine = make()
-        yield mine, make(twin_of=mine)
+        first_side = make()
+        yield first_side, make(twin_of=first_side)
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def sides(request: pytest.FixtureRequest, make_side: MakeSide) -> tuple[Any, Any
     """Two Spaces: new ones unless the test only reads."""
     if request.module.only_reads(request):
         return request.getfixturevalue("unchanged")
-    mine = make_side()
-    return mine, make_side(twin_of=mine)
+    first_side = make_side()
+    return first_side, make_side(twin_of=first_side)
 
 
 @pytest.fixture

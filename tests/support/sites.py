@@ -34,8 +34,8 @@ def identify(**members: Any) -> dict[str, Any]:
 
 
 def event(**members: Any) -> dict[str, Any]:
-    given = {"event_name": "purchase", **members}
-    return {"type": "event", "key": str(uuid4()), "ago": 0, **given}
+    values = {"event_name": "purchase", **members}
+    return {"type": "event", "key": str(uuid4()), "ago": 0, **values}
 
 
 @dataclass
@@ -50,10 +50,14 @@ class Site:
 
     def post(self, body: bytes | dict[str, Any], **headers: str | None) -> httpx.Response:
         """Post a body unchanged. Headers are given by name, with None for a header to omit."""
-        named = {name.replace("_", "-").title(): text for name, text in headers.items()}
-        sent = {name: text for name, text in {**BROWSER, **named}.items() if text is not None}
+        renamed_headers = {name.replace("_", "-").title(): text for name, text in headers.items()}
+        request_headers = {
+            name: text for name, text in {**BROWSER, **renamed_headers}.items() if text is not None
+        }
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return httpx.post(f"{self.base_url}/t", content=content, headers=sent, timeout=PATIENCE_SECONDS)
+        return httpx.post(
+            f"{self.base_url}/t", content=content, headers=request_headers, timeout=PATIENCE_SECONDS
+        )
 
     def report(self, *items: Any, token: str | None = "tok-1", **more: Any) -> httpx.Response:
         """Post these items, with optional `headers` and further members of the body."""
@@ -63,13 +67,13 @@ class Site:
 
     def rows(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the waiting inbox rows as (kind, payload), in order."""
-        found = self.connection.execute(
+        rows = self.connection.execute(
             "SELECT kind, payload FROM inbox WHERE space_id = %s ORDER BY id", (self.space_id,)
         ).fetchall()
-        return [(kind, json.loads(payload)) for kind, payload in found]
+        return [(kind, json.loads(payload)) for kind, payload in rows]
 
     def payloads(self, kind: str) -> list[dict[str, Any]]:
-        return [payload for each, payload in self.rows() if each == kind]
+        return [payload for row_kind, payload in self.rows() if row_kind == kind]
 
 
 def make_site(stage: Stage, base_url: str, origins: tuple[str, ...] = (ORIGIN,)) -> Site:

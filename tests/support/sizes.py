@@ -22,8 +22,8 @@ EXCEPTIONS: dict[str, str] = {}
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """Yield the statements inside a module or statement. Expressions contain none."""
-    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
-        for node in getattr(tree, part, ()):
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for node in getattr(tree, block, ()):
             if isinstance(node, ast.stmt):
                 yield node
             yield from statements(node)
@@ -31,14 +31,14 @@ def statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """Yield the functions and the module above a limit in one file, with their sizes."""
-    within = list(statements(ast.parse(path.read_text(encoding="utf-8"))))
-    sizes = {name: (len(within), MODULE_STATEMENTS)}
-    for node in within:
+    all_statements = list(statements(ast.parse(path.read_text(encoding="utf-8"))))
+    sizes = {name: (len(all_statements), MODULE_STATEMENTS)}
+    for node in all_statements:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             sizes[f"{name}::{node.name}"] = (len(list(statements(node))), FUNCTION_STATEMENTS)
-    for place, (size, limit) in sizes.items():
+    for location, (size, limit) in sizes.items():
         if size > limit:
-            yield place, f"{size} statements, at most {limit}"
+            yield location, f"{size} statements, at most {limit}"
 
 
 def crowded(source: Path) -> Iterator[tuple[str, str]]:
@@ -64,16 +64,20 @@ def main() -> int:
     """Print what exceeds a limit, and the exceptions that are no longer needed. Return 1 when there are
     any.
     """
-    at_fault = {
-        place: size
+    faults_by_location = {
+        location: size
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for place, size in oversized(path, path.relative_to(ROOT).as_posix())
+        for location, size in oversized(path, path.relative_to(ROOT).as_posix())
     }
-    at_fault |= dict(crowded(SOURCE)) | dict(unformatted(SOURCE))
-    faults = [f"{place}: {at_fault[place]}" for place in at_fault if place not in EXCEPTIONS]
-    unneeded = EXCEPTIONS.keys() - at_fault.keys()
-    faults += [f"{place}: fits, and is still an exception" for place in sorted(unneeded)]
+    faults_by_location |= dict(crowded(SOURCE)) | dict(unformatted(SOURCE))
+    faults = [
+        f"{location}: {faults_by_location[location]}"
+        for location in faults_by_location
+        if location not in EXCEPTIONS
+    ]
+    needless_exceptions = EXCEPTIONS.keys() - faults_by_location.keys()
+    faults += [f"{location}: fits, and is still an exception" for location in sorted(needless_exceptions)]
     print("\n".join(faults) or "sizes: fine")  # noqa: T201 # its output is the report
     return 1 if faults else 0
 

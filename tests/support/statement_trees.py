@@ -29,9 +29,12 @@ def parsed(sql: str) -> tuple[Any, ...]:
     text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
     for filling in FILLINGS:
         parts = COMPOSED.split(text)
-        filled = [filling.get(part, "composed") if place % 2 else part for place, part in enumerate(parts)]
+        filled_parts = [
+            filling.get(text_part, "composed") if position % 2 else text_part
+            for position, text_part in enumerate(parts)
+        ]
         try:
-            return tuple(raw.stmt for raw in parse_sql("".join(filled)))
+            return tuple(raw.stmt for raw in parse_sql("".join(filled_parts)))
         except ParseError:
             continue
     return ()
@@ -75,8 +78,8 @@ def changes(write: Any) -> list[Any]:
 
 
 def tables_in(tree: Any) -> list[Any]:
-    named = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
-    return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in named]
+    cte_names = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
+    return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in cte_names]
 
 
 def locked(select: Any, clause: Any) -> set[str]:

@@ -48,7 +48,7 @@ def plant_trained_model(
 def in_billionths(proportions: Mapping[str, int]) -> dict[str, int]:
     """Return weights that add up to a billion. The first one includes the rounding difference."""
     total = sum(proportions.values())
-    weights = {source: BILLION * each // total for source, each in proportions.items()}
+    weights = {source: BILLION * proportion // total for source, proportion in proportions.items()}
     first = next(iter(weights))
     weights[first] += BILLION - sum(weights.values())
     return weights

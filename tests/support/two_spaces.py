@@ -29,8 +29,8 @@ def everything_of(stage: Stage) -> dict[str, list[str]]:
     """Return every row of a Space, by table. The time of a key's last use is left out, because it is written
     after the answer to the request that used the key.
     """
-    found = stage.connection.execute(_select_all(stage.connection), {"space_id": stage.space_id})
-    return dict(found.fetchall())
+    rows = stage.connection.execute(_select_all(stage.connection), {"space_id": stage.space_id})
+    return dict(rows.fetchall())
 
 
 @cache
@@ -45,14 +45,14 @@ def _select_all(connection: psycopg.Connection) -> str:
 
 @cache
 def tenant_tables(connection: psycopg.Connection) -> list[str]:
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t"
         " USING (table_schema, table_name)"
         " WHERE c.table_schema = 'public' AND c.column_name = 'space_id'"
         " AND t.table_type = 'BASE TABLE' AND c.table_name <> 'rate_limits' ORDER BY 1"
     ).fetchall()
-    assert {("events",), ("contacts",), ("inbox",), ("api_keys",)} <= set(found)
-    return [table for (table,) in found]
+    assert {("events",), ("contacts",), ("inbox",), ("api_keys",)} <= set(rows)
+    return [table for (table,) in rows]
 
 
 def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
@@ -66,20 +66,20 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     company_id = stage.company(domain=f"acme-{tag}.com", external_id=tag)
     other_company = stage.company(**CLAIMS)
     words = ("primary", "second", "shared", "inherited")
-    primary, second, shared, inherited = (f"{word}@acme-{tag}.com" for word in words)
+    primary_email, second_email, shared_email, inherited_email = (f"{word}@acme-{tag}.com" for word in words)
     contact_id = stage.contact(
-        company_id=company_id, email=primary, name="Ada", phone="1", profile_field_1=tag
+        company_id=company_id, email=primary_email, name="Ada", phone="1", profile_field_1=tag
     )
     merged_id = stage.contact(merged_into=contact_id)
-    sharing_id = stage.contact(email=shared, profile_field_1=TWIN)
+    sharing_id = stage.contact(email=shared_email, profile_field_1=TWIN)
     for kind, value in (
-        ("email", second), ("email", shared), ("email", primary), ("phone", "1"), ("name", "Ada"),
-        ("location", "Ulm"), ("tracking_id", f"crm-{tag}"), ("trk_token", f"tok-{tag}"),
+        ("email", second_email), ("email", shared_email), ("email", primary_email), ("phone", "1"),
+        ("name", "Ada"), ("location", "Ulm"), ("tracking_id", f"crm-{tag}"), ("trk_token", f"tok-{tag}"),
         ("fingerprint", f"fp-{tag}|192.0.2.1"),
     ):  # fmt: skip
         stage.identifier(contact_id, kind, value)
-    stage.identifier(contact_id, "email", inherited, origin_id=merged_id)
-    stage.identifier(sharing_id, "email", shared)
+    stage.identifier(contact_id, "email", inherited_email, origin_id=merged_id)
+    stage.identifier(sharing_id, "email", shared_email)
     stage.identifier(sharing_id, "tracking_id", f"crm-sharing-{tag}")
     for source in ("google_ads", "direct"):
         stage.touchpoint(contact_id, source, company_id=company_id, campaign_name=tag, ad_id=tag)
@@ -88,20 +88,20 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     stage.hit(contact_id, stage.visit(contact_id, company_id=company_id), url=tag)
     stage.hit(sharing_id, stage.visit(sharing_id), url=tag)
     stage.event(sharing_id)
-    ignored = {"name": tag, "reason": "unknown_event", "times": 1, "last_day": "2026-05-13"}
-    stage._insert("ignored_names", ignored, returning="name")
-    of_company = {"company_id": company_id}
-    events = [stage.event(contact_id, **of_company, event_name="custom_event_1")]
+    ignored_name = {"name": tag, "reason": "unknown_event", "times": 1, "last_day": "2026-05-13"}
+    stage._insert("ignored_names", ignored_name, returning="name")
+    company = {"company_id": company_id}
+    events = [stage.event(contact_id, **company, event_name="custom_event_1")]
     for n in range(3):
         order = {"event_url": tag, "order_id": f"{tag}-{n}"}
-        events.append(stage.event(contact_id, **of_company, amount=5, **order))
-    accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
+        events.append(stage.event(contact_id, **company, amount=5, **order))
+    answer = client.post("/events/track", json={"event_name": "purchase", "email": shared_email})
     return {
         "event": events,
-        "receipt": [int(accepted.headers["x-receipt-id"])],
+        "receipt": [int(answer.headers["x-receipt-id"])],
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
-        "email": [primary, second, inherited, shared],
+        "email": [primary_email, second_email, inherited_email, shared_email],
         "network": [_add_network(stage)],
         **_add_exports(stage, tag),
         "trained_model": [
@@ -133,8 +133,8 @@ def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
 
 
 def _add_spend(client: httpx.Client, tag: str) -> None:
-    spent = {"date": "2026-05-13", "platform": "google", "currency": "EUR", "campaign_id": tag}
-    rows = [{**spent, "amount": amount, "country": country} for amount, country in SPENT]
+    shared_cells = {"date": "2026-05-13", "platform": "google", "currency": "EUR", "campaign_id": tag}
+    rows = [{**shared_cells, "amount": amount, "country": country} for amount, country in SPENT]
     assert client.put("/spend", json={"spend": rows}).status_code == 200
     rate = {"date": "2026-05-13", "base": "EUR", "rate": 1.25}
     rates = [{**rate, "currency": currency} for currency in ("CHF", "GBP", "USD")]
@@ -145,21 +145,22 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
     """Create destinations, the events' deliveries to them, and three deliveries that are recent enough to be
     resent.
     """
-    forwarding = [stage.destination(status="held", name=tag) for _ in range(2)]
-    told = [
+    destination_ids = [stage.destination(status="held", name=tag) for _ in range(2)]
+    delivery_ids = [
         stage.forwarded(destination_id, event_id, error=tag)
-        for destination_id in forwarding
+        for destination_id in destination_ids
         for event_id in events
     ]
-    stage.attempt(told[0], error=tag)
-    for destination_id in forwarding:
-        accepted = {"status": "delivered", "sent_amount": 9, "sent_currency": "EUR"}
-        stage.forwarded(destination_id, stage.event(contact_id, event_time="now"), **accepted)
+    stage.attempt(delivery_ids[0], error=tag)
+    for destination_id in destination_ids:
+        columns = {"status": "delivered", "sent_amount": 9, "sent_currency": "EUR"}
+        stage.forwarded(destination_id, stage.event(contact_id, event_time="now"), **columns)
     young = [
-        stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag) for _ in range(3)
+        stage.forwarded(destination_ids[0], stage.event(contact_id, event_time="now"), error=tag)
+        for _ in range(3)
     ]
     return {
-        "destination": forwarding,
+        "destination": destination_ids,
         "lending_destination": [stage.destination(platform="meta", settings='{"pixel_id": "1"}', name=tag)],
         "connection": [
             stage.spend_connection(
@@ -168,8 +169,8 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
             for _ in range(2)
         ],
         "watched_file": [stage.watched_file(name=tag) for _ in range(2)],
-        "held_destination": forwarding,
-        "delivery": told[:2],
+        "held_destination": destination_ids,
+        "delivery": delivery_ids[:2],
         "deliveries": [young[:1], young[1:]],
     }
 

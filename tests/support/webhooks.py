@@ -82,9 +82,9 @@ class Hook:
         """Deliver as the sender does: signed, with the headers of its type."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         sample = SAMPLES[self.type]
-        signed = {sample.signature: sample.sign(raw, self.secret)} if self.secret else {}
-        named = {name.replace("_", "-"): text for name, text in headers.items()}
-        return self.post(raw, {**sample.headers, **signed, **named})
+        signature_header = {sample.signature: sample.sign(raw, self.secret)} if self.secret else {}
+        renamed_headers = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.post(raw, {**sample.headers, **signature_header, **renamed_headers})
 
     def deliveries(self, *columns: str) -> list[Any]:
         """Return the stored deliveries, oldest first: tuples of the columns, or values of a single column."""

@@ -58,8 +58,8 @@ class Wire:
     def pour(self, pieces: Iterable[bytes], interval: float = 0) -> None:
         """Send the chunks, for at most LONGEST_SECONDS."""
         deadline = time.monotonic() + LONGEST_SECONDS
-        for piece in pieces:
-            self.send(piece)
+        for chunk in pieces:
+            self.send(chunk)
             self.pause(interval)
             if time.monotonic() > deadline:
                 raise Disconnected

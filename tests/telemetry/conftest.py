@@ -50,32 +50,32 @@ class Observed:
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """The installation after an event was tracked, processed, forwarded, reported, exported and requested."""
     data_dir = install(tmp_path_factory.mktemp("observed") / "data")
-    taken = Answer(body={"events_received": 1})
+    success = Answer(body={"events_received": 1})
     with (
-        collector() as collected,
-        FakePlatform(otherwise=taken) as meta,
+        collector() as collection,
+        FakePlatform(otherwise=success) as meta,
         Serve(
             data_dir, HEADWATER_META_URL=meta.url, HEADWATER_RATE_LIMIT_FACTOR="1000",
-            OTEL_EXPORTER_OTLP_ENDPOINT=collected.url, **TELEMETRY,
+            OTEL_EXPORTER_OTLP_ENDPOINT=collection.url, **TELEMETRY,
         ) as serve,
     ):  # fmt: skip
-        running = Running(serve.url(), lambda: None, data_dir)
+        application = Running(serve.url(), lambda: None, data_dir)
         database = database_url(Settings(data_dir=data_dir))
         with psycopg.connect(database, autocommit=True) as connection:
             stage = make_stage(connection)
             space = {"space_id": stage.space_id}
             backdate_space(connection, stage.space_id)
             headers = {"Authorization": f"Bearer {stage.key}"}
-            url = running.base_url + API
+            url = application.base_url + API
             with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
                 _work(client)
-            with connect(running, connection, stage.space_id) as assistant:
+            with connect(application, connection, stage.space_id) as assistant:
                 _ask(assistant)
             wait_until(lambda: connection.execute(WATCHED, space).fetchone() is not None)
-        wait_until(lambda: len(collected.named("POST /mcp/{space_id}/public-api")) == 2)
-        metrics = httpx.get(f"{running.base_url}/metrics", timeout=PATIENCE_SECONDS).text
+        wait_until(lambda: len(collection.named("POST /mcp/{space_id}/public-api")) == 2)
+        metrics = httpx.get(f"{application.base_url}/metrics", timeout=PATIENCE_SECONDS).text
         code = serve.stop()
-        yield Observed(collected, metrics, serve.log.read_text(), code)
+        yield Observed(collection, metrics, serve.log.read_text(), code)
 
 
 def _work(client: httpx.Client) -> None:
@@ -83,21 +83,21 @@ def _work(client: httpx.Client) -> None:
         "platform": "meta", "name": "Shop", "settings": {"pixel_id": "1234567890"},
         "secrets": {"access_token": "EAAB-token"}, "all_events": True,
     }  # fmt: skip
-    made = client.post("/destinations", json=destination)
-    assert made.status_code == 201, made.text
-    traced = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
-    assert client.post("/events/track", json=EVENT, headers=traced).status_code == 202
+    answer = client.post("/destinations", json=destination)
+    assert answer.status_code == 201, answer.text
+    trace_headers = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
+    assert client.post("/events/track", json=EVENT, headers=trace_headers).status_code == 202
     assert client.post("/events/track", json={**EVENT, "amount": "x"}).status_code == 422
-    at = f"/destinations/{made.json()['id']}"
-    _wait(client, at, lambda answer: answer["deliveries"]["delivered"] == 1)
+    path = f"/destinations/{answer.json()['id']}"
+    _wait(client, path, lambda answer: answer["deliveries"]["delivered"] == 1)
     assert client.get(f"/contacts/by-email/{EMAIL}").status_code == 200
     report = {"measures": "events", "period": "this year"}
     assert client.get("/reports", params=report).status_code == 200
     year = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
     export = client.post("/contacts/exports", json=year)
     assert export.is_success, export.text
-    at = f"/contacts/exports/{export.json()['export_id']}"
-    _wait(client, at, lambda answer: answer["status"] == "completed")
+    path = f"/contacts/exports/{export.json()['export_id']}"
+    _wait(client, path, lambda answer: answer["status"] == "completed")
 
 
 def _wait(client: httpx.Client, path: str, condition: Any) -> None:
@@ -115,5 +115,5 @@ def _ask(assistant: Assistant) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "get_space", "arguments": {}}}  # fmt: skip
     assert assistant.post(body, Host=host).status_code == 200
-    refused = assistant.post(body, Host=host, Authorization="Bearer trk_mcp_none")
-    assert refused.status_code == 401
+    answer = assistant.post(body, Host=host, Authorization="Bearer trk_mcp_none")
+    assert answer.status_code == 401

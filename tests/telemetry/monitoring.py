@@ -30,6 +30,6 @@ def promtool(*arguments: str, text: str | None = None) -> str:
     if program is None:
         assert not REQUIRED
         pytest.skip("there is no promtool")
-    ran = subprocess.run([program, *arguments], input=text, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout + ran.stderr
+    result = subprocess.run([program, *arguments], input=text, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout + result.stderr

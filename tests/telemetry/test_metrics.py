@@ -28,9 +28,13 @@ def rules() -> list[dict[str, Any]]:
 def test_it_works() -> None:
     """Every metric is documented."""
     rows = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", PAGE, re.MULTILINE)
-    told = {name: (kind, tuple(re.findall("`([a-z]+)`", labels))) for name, kind, labels in rows}
-    assert len(rows) == len(told)
-    assert told == {metric.name: (metric.kind, metric.labels) for metric in declared_metrics().values()}
+    documented_metrics = {
+        name: (kind, tuple(re.findall("`([a-z]+)`", labels))) for name, kind, labels in rows
+    }
+    assert len(rows) == len(documented_metrics)
+    assert documented_metrics == {
+        metric.name: (metric.kind, metric.labels) for metric in declared_metrics().values()
+    }
 
 
 @pytest.mark.parametrize("name", list(declared_metrics()))
@@ -45,8 +49,8 @@ def test_names_go_by_the_conventions(name: str) -> None:
 
 
 def test_every_alert_is_on_its_page() -> None:
-    told = re.findall(r"^\| `(Headwater\w+)` \| (page|ticket) \|", PAGE, re.MULTILINE)
-    assert told == [(rule["alert"], rule["labels"]["severity"]) for rule in rules()]
+    documented_alerts = re.findall(r"^\| `(Headwater\w+)` \| (page|ticket) \|", PAGE, re.MULTILINE)
+    assert documented_alerts == [(rule["alert"], rule["labels"]["severity"]) for rule in rules()]
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
@@ -58,17 +62,19 @@ def test_alerts_name_what_there_is(rule: dict[str, Any]) -> None:
 
 
 def test_panels_name_what_there_is() -> None:
-    assert {title: wrong for title, each in expressions() if (wrong := unknown_parts(each))} == {}
+    assert {
+        title: unknown for title, expression in expressions() if (unknown := unknown_parts(expression))
+    } == {}
 
 
 def test_the_dashboard_shows_everything_that_is_counted() -> None:
     """A histogram is shown by its buckets. Metrics by Space are meant for operators' own alerts."""
-    shown = " ".join(each for _, each in expressions())
+    all_expressions = " ".join(expression for _, expression in expressions())
     names = {
         f"{metric.name}_bucket" if metric.kind == "histogram" else metric.name
         for metric in declared_metrics().values()
     } - {"headwater_erasures", "headwater_exports", "headwater_merges_last_hour"}
-    assert {name for name in names if not re.search(rf"\b{name}\b", shown)} == set()
+    assert {name for name in names if not re.search(rf"\b{name}\b", all_expressions)} == set()
 
 
 def test_a_wrong_expression_is_found() -> None:
@@ -82,16 +88,16 @@ def test_a_wrong_expression_is_found() -> None:
 def test_panels_do_not_overlap() -> None:
     panels = json.loads(DASHBOARD.read_text())["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
-    taken: set[tuple[int, int]] = set()
+    occupied_cells: set[tuple[int, int]] = set()
     for panel in panels:
-        at = panel["gridPos"]
+        position = panel["gridPos"]
         cells = {
-            (x, y) for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
+            (x, y) for x in range(position["x"], position["x"] + position["w"])
+            for y in range(position["y"], position["y"] + position["h"])
         }  # fmt: skip
-        assert at["x"] + at["w"] <= 24
-        assert not cells & taken, panel["title"]
-        taken |= cells
+        assert position["x"] + position["w"] <= 24
+        assert not cells & occupied_cells, panel["title"]
+        occupied_cells |= cells
 
 
 def test_rules_fire_when_they_should() -> None:

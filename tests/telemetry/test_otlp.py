@@ -32,14 +32,14 @@ def only(spans: list[CollectedSpan]) -> CollectedSpan:
 
 def test_it_works(observed: Observed) -> None:
     """A request continues its sender's trace, and every kind of process reports its work."""
-    tracked, refused = observed.collected.named("POST /public-api/v1/events/track")
-    assert (tracked.trace_id, tracked.parent_id, tracked.kind) == (TRACE, PARENT, "server")
-    assert tracked.attributes == {
+    accepted_span, refused_span = observed.collected.named("POST /public-api/v1/events/track")
+    assert (accepted_span.trace_id, accepted_span.parent_id, accepted_span.kind) == (TRACE, PARENT, "server")
+    assert accepted_span.attributes == {
         "http.request.method": "POST", "http.route": "/public-api/v1/events/track",
         "http.response.status_code": 202,
     }  # fmt: skip
-    assert refused.attributes["http.response.status_code"] == 422
-    assert refused.trace_id != TRACE
+    assert refused_span.attributes["http.response.status_code"] == 422
+    assert refused_span.trace_id != TRACE
     batch = only(observed.collected.named("pipeline batch"))
     assert batch.attributes == {"headwater.space_id": 1, "headwater.rows": 1}
     assert batch.process["service.name"] == "headwater"
@@ -52,8 +52,8 @@ def test_it_works(observed: Observed) -> None:
 def test_a_report_is_a_part_of_its_request(observed: Observed) -> None:
     request = only(observed.collected.named("GET /public-api/v1/reports"))
     report = only(observed.collected.named("report"))
-    within = {span.span_id: span for span in observed.collected.spans}
-    connection = within[report.parent_id]
+    spans_by_id = {span.span_id: span for span in observed.collected.spans}
+    connection = spans_by_id[report.parent_id]
     assert (connection.name, connection.kind) == ("postgresql", "client")
     assert connection.parent_id == request.span_id
     assert request.attributes["headwater.space_id"] == 1
@@ -93,17 +93,17 @@ def test_nothing_personal_leaves(observed: Observed) -> None:
     for text in observed.collected.texts:
         for personal in (EMAIL, "EAAB-token", "trk_sk_", "trk_mcp_", "this%20year", "127.0.0.1:"):
             assert personal.encode() not in text, text
-    named = only(observed.collected.named("GET /public-api/v1/contacts/by-email/{email}"))
-    assert named.attributes["http.route"] == "/public-api/v1/contacts/by-email/{email}"
+    request_span = only(observed.collected.named("GET /public-api/v1/contacts/by-email/{email}"))
+    assert request_span.attributes["http.route"] == "/public-api/v1/contacts/by-email/{email}"
     assert sum(span.events for span in observed.collected.spans) == 0
 
 
 def test_lines_of_the_log_name_their_trace(observed: Observed) -> None:
     lines = [json.loads(line) for line in observed.log.splitlines()]
     (line,) = [line for line in lines if line["event"] == "assistant_refused"]
-    refused = only(to_assistants(observed, 401))
+    refused_span = only(to_assistants(observed, 401))
     spans = {span.span_id: span for span in observed.collected.spans}
-    assert line["trace_id"] == refused.trace_id == spans[line["span_id"]].trace_id
+    assert line["trace_id"] == refused_span.trace_id == spans[line["span_id"]].trace_id
 
 
 def test_counters_come_as_metrics(observed: Observed) -> None:
@@ -117,43 +117,45 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
 
 def test_metrics_tell_of_every_process(observed: Observed) -> None:
     """Any API process reports the metrics of every process on the machine."""
-    found = {
+    values = {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(observed.metrics)
         for sample in family.samples
     }
-    assert found["headwater_accepted_rows_total",] == 1
-    assert found["headwater_processed_rows_total", "taken"] == 1
-    assert found["headwater_deliveries_total", "delivered", "meta"] == 1
-    assert found["headwater_platform_calls_total", "2xx", "meta"] == 1
-    assert found["headwater_export_attempts_total", "completed"] == 1
-    assert found["headwater_tool_calls_total", "answered", "get_space"] == 1
-    assert found["headwater_http_responses_total", "422"] == 1
-    assert found["headwater_http_request_seconds_count", "/public-api/v1/reports"] == 1
+    assert values["headwater_accepted_rows_total",] == 1
+    assert values["headwater_processed_rows_total", "taken"] == 1
+    assert values["headwater_deliveries_total", "delivered", "meta"] == 1
+    assert values["headwater_platform_calls_total", "2xx", "meta"] == 1
+    assert values["headwater_export_attempts_total", "completed"] == 1
+    assert values["headwater_tool_calls_total", "answered", "get_space"] == 1
+    assert values["headwater_http_responses_total", "422"] == 1
+    assert values["headwater_http_request_seconds_count", "/public-api/v1/reports"] == 1
     for process in ("api", "worker", "forwarder", "exporter"):
-        assert found["headwater_process_starts_total", process] == 1
+        assert values["headwater_process_starts_total", process] == 1
 
 
 def test_it_tells_nothing_that_is_not_declared(observed: Observed) -> None:
-    known = {
-        name: labels for each in declared_metrics().values()
-        for name, labels in each.series().items()
+    label_names = {
+        name: labels for metric in declared_metrics().values()
+        for name, labels in metric.series().items()
     }  # fmt: skip
     for family in text_string_to_metric_families(observed.metrics):
         for sample in family.samples:
-            assert set(sample.labels) == known[sample.name], sample
+            assert set(sample.labels) == label_names[sample.name], sample
 
 
 def test_every_panel_of_counts_has_series_before_the_first_event(observed: Observed) -> None:
     """This includes series that are still zero: an increase from nothing to one would not be visible."""
-    counted = {
+    counter_names_present = {
         sample.name
         for family in text_string_to_metric_families(observed.metrics)
         for sample in family.samples
         if family.type == "counter"
     }
-    shown = {name for _, each in expressions() for name in re.findall(r"headwater_\w+_total", each)}
-    assert shown <= counted
+    counter_names = {
+        name for _, expression in expressions() for name in re.findall(r"headwater_\w+_total", expression)
+    }
+    assert counter_names <= counter_names_present
 
 
 def test_promtool_finds_nothing_to_say(observed: Observed) -> None:
@@ -211,9 +213,9 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         "from headwater.cli import main\n"
         f"sys.exit(main(['serve', '--port', '0', '--data-dir', {str(tmp_path / 'data')!r}]))"
     )
-    ended = run(program, **ENDPOINT)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "not installed: install headwater[otel], or remove the variable" in ended.stderr
+    result = run(program, **ENDPOINT)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "not installed: install headwater[otel], or remove the variable" in result.stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -229,8 +231,8 @@ def test_off_it_costs_nothing() -> None:
         "assert not [name for name in sys.modules if name.startswith(('opentelemetry.sdk',"
         " 'opentelemetry.exporter', 'google.protobuf'))]\n"
     )
-    ended = run(program)
-    assert ended.returncode == 0, ended.stderr
+    result = run(program)
+    assert result.returncode == 0, result.stderr
 
 
 def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
@@ -241,9 +243,9 @@ def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
         "    for _ in range(1_000):\n"
         "        with span('x'): pass\n"
     )
-    ended = run(program, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
-                OTEL_EXPORTER_OTLP_TIMEOUT="1")  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
+    result = run(program, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+                 OTEL_EXPORTER_OTLP_TIMEOUT="1")  # fmt: skip
+    assert result.returncode == 0, result.stderr
 
 
 def test_an_error_is_told_by_its_class_alone() -> None:
@@ -262,9 +264,9 @@ def test_an_error_is_told_by_its_class_alone() -> None:
         "(seen,) = memory.get_finished_spans()\n"
         "print(seen.to_json())"
     )
-    ended = run(program)
-    assert ended.returncode == 0, ended.stderr
-    seen: dict[str, Any] = json.loads(ended.stdout)
-    assert seen["attributes"] == {"error.type": "ValueError"}
-    assert seen["status"] == {"status_code": "ERROR"}
-    assert "acme" not in ended.stdout
+    result = run(program)
+    assert result.returncode == 0, result.stderr
+    span: dict[str, Any] = json.loads(result.stdout)
+    assert span["attributes"] == {"error.type": "ValueError"}
+    assert span["status"] == {"status_code": "ERROR"}
+    assert "acme" not in result.stdout

@@ -29,11 +29,11 @@ RELOADS = campaign_size("HEADWATER_RELOADS", 1, 2)
 def counted(url: str, name: str, **labels: str) -> float:
     """Return a count as any process reports it."""
     text = httpx.get(f"{url}/metrics", timeout=PATIENCE_SECONDS).text
-    found = [
+    values = [
         sample.value for family in text_string_to_metric_families(text)
         for sample in family.samples if sample.name == name and sample.labels == labels
     ]  # fmt: skip
-    return sum(found)
+    return sum(values)
 
 
 def accepted(url: str) -> float:
@@ -58,7 +58,7 @@ def kill_each(serve: Serve, word: str) -> None:
     victims = serve.named(word)
     for victim in victims:
         victim.kill()
-        wait_until(lambda gone=victim.pid: gone not in [one.pid for one in serve.named(word)])
+        wait_until(lambda gone=victim.pid: gone not in [process.pid for process in serve.named(word)])
         wait_until(lambda: len(serve.named(word)) == len(victims))
 
 
@@ -66,12 +66,12 @@ def other_worker_counts(url: str, data_dir: Path) -> None:
     """Check a worker without a supervisor: a machine may have no API process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as other:
-        at = f"http://127.0.0.1:{port}"
-        wait_until(lambda: other.process.poll() is not None or answers(at))
-        assert counted(at, "headwater_process_starts_total", process="worker") == 1
+    with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as worker:
+        worker_url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: worker.process.poll() is not None or answers(worker_url))
+        assert counted(worker_url, "headwater_process_starts_total", process="worker") == 1
         assert counted(url, "headwater_process_starts_total", process="worker") == 2 + RELOADS
-        assert other.stop() == 0
+        assert worker.stop() == 0
 
 
 def answers(at: str) -> bool:
@@ -97,17 +97,17 @@ def test_it_works(tmp_path: Path) -> None:
     data_dir = install(tmp_path / "data")
     with Serve(data_dir, "--port", "0") as serve:
         url = serve.url()
-        where = ("--data-dir", str(data_dir), "--json")
-        space = json.loads(run_command("space", "create", "--name", "Shop", *where).stdout)["id"]
-        made = run_command("key", "create", "--space", str(space), "--name", "x", *where)
-        key = json.loads(made.stdout)["key"]
+        data_options = ("--data-dir", str(data_dir), "--json")
+        space = json.loads(run_command("space", "create", "--name", "Shop", *data_options).stdout)["id"]
+        result = run_command("key", "create", "--space", str(space), "--name", "x", *data_options)
+        key = json.loads(result.stdout)["key"]
         count_on(url, key, 1)
         kill_each(serve, " api ")
         kill_each(serve, " worker ")
         count_on(url, key, 2)
         assert generations(data_dir) == 1
         for number in range(RELOADS):
-            assert run_command("reload", *where).returncode == 0
+            assert run_command("reload", *data_options).returncode == 0
             count_on(url, key, 3 + number)
             assert generations(data_dir) == 2  # for a while there were two of each
         assert counted(url, "headwater_process_starts_total", process="api") == 2 + RELOADS
@@ -117,8 +117,8 @@ def test_it_works(tmp_path: Path) -> None:
 
 def test_a_name_belongs_to_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DIRECTORY, str(tmp_path))
-    for own in ("api-1", "api-1.2", "api-1.3"):
+    for name in ("api-1", "api-1.2", "api-1.3"):
         monkeypatch.setenv(PROCESS, "api-1")
-        assert take_name() == own
+        assert take_name() == name
     os.utime(tmp_path / "api-1.3.lock", ns=(0, 7))
     assert find_beginning() == 7

@@ -51,18 +51,18 @@ def serving(data_dir: Path, programs: Programs | None = None) -> Iterator[psycop
 
 def read(connection: psycopg.Connection) -> dict[str, Any]:
     """Return all rows, the rows that a session confined to each Space sees, the next ids, and so on."""
-    found: dict[str, Any] = dict(all_rows(connection))
+    contents: dict[str, Any] = dict(all_rows(connection))
     spaces = connection.execute("SELECT id FROM spaces ORDER BY id").fetchall()
     for (space_id,) in spaces:
         with connection.transaction(force_rollback=True):
             connection.execute("SELECT set_config('headwater.space_id', %s::text, true)", (space_id,))
             connection.execute("SET LOCAL ROLE headwater_space")
-            found[f"confined to {space_id}"] = connection.execute("SELECT count(*) FROM events").fetchone()
-    found["sequences"] = connection.execute(
+            contents[f"confined to {space_id}"] = connection.execute("SELECT count(*) FROM events").fetchone()
+    contents["sequences"] = connection.execute(
         "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1"
     ).fetchall()
-    found["nearest"] = connection.execute("SELECT v <-> '[1,2]' FROM extra.places").fetchall()
-    return found
+    contents["nearest"] = connection.execute("SELECT v <-> '[1,2]' FROM extra.places").fetchall()
+    return contents
 
 
 @pytest.fixture(scope="session")

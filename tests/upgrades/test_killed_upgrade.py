@@ -38,10 +38,10 @@ def assert_starts(old: Installation) -> int:
 def test_it_works(old: Installation) -> None:
     for point in POINTS:
         words = [sys.executable, "-m", "headwater", "upgrade", "--data-dir", str(old.data_dir)]
-        ran = subprocess.run(
+        result = subprocess.run(
             words, env=environment(HEADWATER_FAILPOINT=point), capture_output=True, check=False
         )
-        assert ran.returncode < 0, ran.stderr
+        assert result.returncode < 0, result.stderr
         assert assert_starts(old) == (MAJOR if point in AFTER else 16)
         if point in AFTER:
             assert upgrade(old.data_dir, None, print) is None

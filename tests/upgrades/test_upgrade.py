@@ -43,14 +43,14 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 
 def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None:
     root = old.data_dir
-    where = ("--data-dir", root)
+    data_options = ("--data-dir", root)
     sentence = f"run `headwater upgrade --data-dir {root}`"
     with pytest.raises(EmbeddedError, match=sentence):
         Embedded(root).start()
     with pytest.raises(ServeError, match=sentence):  # a reload of the service that runs on it
         prepare_beside(Settings(data_dir=root))
-    upgraded = run(capsys, *where)
-    assert upgraded == {
+    report = run(capsys, *data_options)
+    assert report == {
         "before": 16, "now": MAJOR, "tables": len(old.holds) - 4 + 1, "settings_left": ["work_mem"],
         "kept": str(root / "postgresql.16"),
     }  # fmt: skip
@@ -61,8 +61,8 @@ def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None
         assert connection.info.server_version // 10_000 == MAJOR
         assert read(connection) == old.holds
         a_missing_row_and_a_changed_one_show(connection)
-    assert run(capsys, *where) == {"before": MAJOR, "now": MAJOR}
-    assert run(capsys, *where, "--remove-old") == {"removed": [str(root / "postgresql.16")]}
+    assert run(capsys, *data_options) == {"before": MAJOR, "now": MAJOR}
+    assert run(capsys, *data_options, "--remove-old") == {"removed": [str(root / "postgresql.16")]}
     assert not (root / "postgresql.16").exists()
 
 
@@ -86,11 +86,11 @@ def a_missing_row_and_a_changed_one_show(connection: psycopg.Connection) -> None
 def test_programs_are_found_where_they_are_named(tmp_path: Path) -> None:
     assert find_programs(16, None).folder == own_folder(16)
     environment = own_folder(16).parents[4]
-    beside = tmp_path / "headwater-0.2.0"
-    beside.mkdir()
-    (beside / ".venv").symlink_to(environment.parent)
-    for named in (own_folder(16), own_folder(16).parent, environment.parent, beside):
-        assert find_programs(16, named).folder.resolve() == own_folder(16)
+    sibling_folder = tmp_path / "headwater-0.2.0"
+    sibling_folder.mkdir()
+    (sibling_folder / ".venv").symlink_to(environment.parent)
+    for location in (own_folder(16), own_folder(16).parent, environment.parent, sibling_folder):
+        assert find_programs(16, location).folder.resolve() == own_folder(16)
     with pytest.raises(UpgradeError, match=r"not found in .*apt-get install postgresql-16"):
         find_programs(16, tmp_path)
     with pytest.raises(UpgradeError, match="postgresql-11"):
@@ -105,19 +105,19 @@ def test_what_cannot_come_to_its_end_is_not_begun(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shell(16)
-    where = ("--data-dir", root)
+    data_options = ("--data-dir", root)
     with lock_directory(root):
-        assert "`headwater serve` runs on" in refused(capsys, *where)
+        assert "`headwater serve` runs on" in refused(capsys, *data_options)
     (root / "postgresql.16").mkdir()
-    assert "exists from an earlier upgrade" in refused(capsys, *where)
+    assert "exists from an earlier upgrade" in refused(capsys, *data_options)
     (root / "postgresql.16").rmdir()
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=200 * 1024**2))
-    assert "and 200 MB are free" in refused(capsys, *where)
+    assert "and 200 MB are free" in refused(capsys, *data_options)
     assert [path.name for path in (root / "postgresql").iterdir()] == ["PG_VERSION"]
     assert not (root / "postgresql.upgrading").exists()
     (root / "postgresql").rename(root.parent / "elsewhere")
     (root / "postgresql").symlink_to(root.parent / "elsewhere")
-    assert "on another disk" in refused(capsys, *where)
+    assert "on another disk" in refused(capsys, *data_options)
 
 
 def test_a_data_directory_that_is_none_or_newer(

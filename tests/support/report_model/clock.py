@@ -73,10 +73,10 @@ def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
 
 def compared(period: Period, compare: str, now: datetime | None = None) -> Period | None:
     """Return the comparison period. For a period in progress, it is as long as the elapsed part."""
-    whole = _compared_whole(period, compare)
-    if whole is None or now is None or not period.start <= now <= period.end:
-        return whole
-    return Period(whole.start, min(whole.end, _moved_back(now, period, compare)))
+    full_period = _compared_whole(period, compare)
+    if full_period is None or now is None or not period.start <= now <= period.end:
+        return full_period
+    return Period(full_period.start, min(full_period.end, _moved_back(now, period, compare)))
 
 
 def _moved_back(now: datetime, period: Period, compare: str) -> datetime:
@@ -117,27 +117,27 @@ def whole_months(period: Period) -> int:
 
 def counterpart(group: str, key: str, period: Period, other: Period, compare: str) -> str | None:
     """Return the matching day, week or month in the other period, or None."""
-    theirs = other.steps(group)
+    other_steps = other.steps(group)
     if compare == "previous_period":
-        place = period.steps(group).index(key)
-        return theirs[place] if place < len(theirs) else None
+        position = period.steps(group).index(key)
+        return other_steps[position] if position < len(other_steps) else None
     try:
         if group == "week":
             year, week, _ = date.fromisoformat(key).isocalendar()
-            wanted = date.fromisocalendar(year - 1, week, 1).isoformat()
+            earlier_key = date.fromisocalendar(year - 1, week, 1).isoformat()
         elif group == "month":
-            wanted = f"{int(key[:4]) - 1:04}{key[4:]}"
+            earlier_key = f"{int(key[:4]) - 1:04}{key[4:]}"
         else:
             day = date.fromisoformat(key)
-            wanted = day.replace(year=day.year - 1).isoformat()
+            earlier_key = day.replace(year=day.year - 1).isoformat()
     except ValueError:  # a leap day, or a fifty-third week
         return None
-    return wanted if wanted in theirs else None
+    return earlier_key if earlier_key in other_steps else None
 
 
 def _months_before(first: date, months: int) -> date:
-    place = 12 * first.year + first.month - 1 - months
-    return date(place // 12, place % 12 + 1, 1)
+    month_number = 12 * first.year + first.month - 1 - months
+    return date(month_number // 12, month_number % 12 + 1, 1)
 
 
 def _year_before(moment: datetime) -> datetime:

@@ -63,11 +63,11 @@ def make_cohorts(facts: Facts, question: Question, today: date) -> Cohorts:
     for customer, first, conversions in _customers(facts, question):
         month = month_of(first.event, facts)
         if months[0] <= month <= months[1]:
-            for each in conversions:
-                since = _months_between(month, month_of(each.event, facts))
-                if since >= 0 and month_of(each.event, facts) <= today:
+            for conversion in conversions:
+                since = _months_between(month, month_of(conversion.event, facts))
+                if since >= 0 and month_of(conversion.event, facts) <= today:
                     cell = month, since
-                    _share_out(cohorts, cell, customer, (each, first), question, facts)
+                    _share_out(cohorts, cell, customer, (conversion, first), question, facts)
     return cohorts
 
 
@@ -84,25 +84,25 @@ def events_behind(
         period = Period(question.start, question.end)
         (model,) = question.models
         touches = [credit.touch for credit in first.credits[model]]
-        kept = any(keeps(touch, facts, question, period) for touch in touches)
-        if not some or (not touches if unattributed else kept):
+        is_selected = any(keeps(touch, facts, question, period) for touch in touches)
+        if not some or (not touches if unattributed else is_selected):
             events += [
-                each.event for each in conversions
-                if _months_between(cell[0], month_of(each.event, facts)) == cell[1]
+                conversion.event for conversion in conversions
+                if _months_between(cell[0], month_of(conversion.event, facts)) == cell[1]
             ]  # fmt: skip
     return events
 
 
 def _customers(facts: Facts, question: Question) -> Iterator[tuple[object, Conversion, list[Conversion]]]:
     """Yield every customer with an order, with the first order and all of the customer's events."""
-    everything = replace(question, group_by=(), only=())
-    always = Period(question.start.replace(year=1990), question.end.replace(year=2090))
-    by_customer: dict[object, list[Conversion]] = {}
-    for each in conversions_of(facts, everything, always):
-        customer = customer_of(each.event, by_company=question.by_company)
-        by_customer.setdefault(customer, []).append(each)
-    for customer, conversions in by_customer.items():
-        orders = [each for each in conversions if each.event.sign > 0]
+    unfiltered_question = replace(question, group_by=(), only=())
+    all_time = Period(question.start.replace(year=1990), question.end.replace(year=2090))
+    conversions_by_customer: dict[object, list[Conversion]] = {}
+    for conversion in conversions_of(facts, unfiltered_question, all_time):
+        customer = customer_of(conversion.event, by_company=question.by_company)
+        conversions_by_customer.setdefault(customer, []).append(conversion)
+    for customer, conversions in conversions_by_customer.items():
+        orders = [conversion for conversion in conversions if conversion.event.sign > 0]
         if orders:
             yield customer, min(orders, key=_in_order), conversions
 
@@ -111,22 +111,22 @@ def _share_out(
     cohorts: Cohorts, cell: Cell, customer: object, events: tuple[Conversion, Conversion],
     question: Question, facts: Facts,
 ) -> None:  # fmt: skip
-    each, first = events
+    conversion, first = events
     (model,) = question.models
     worth = facts.weights(question.trained_model, question.event_names) if model == "markov" else {}
-    shares = credits_of(model, each.event, path_of_customer(each, first), worth)
+    shares = credits_of(model, conversion.event, path_of_customer(conversion, first), worth)
     period = Period(question.start, question.end)
-    kept = [share for share in shares if keeps(share.touch, facts, question, period)]
+    selected_shares = [share for share in shares if keeps(share.touch, facts, question, period)]
     if not question.filters_touches:
-        cohorts.total.add(cell, customer, each.event, each.amount)
+        cohorts.total.add(cell, customer, conversion.event, conversion.amount)
         if not shares:
-            cohorts.unattributed.add(cell, customer, each.event, each.amount)
-    for share in kept:
+            cohorts.unattributed.add(cell, customer, conversion.event, conversion.amount)
+    for share in selected_shares:
         if question.filters_touches:
-            cohorts.total.add(cell, customer, each.event, share.amount)
+            cohorts.total.add(cell, customer, conversion.event, share.amount)
         for group in question.group_by:
             key = name_key(group, first, share.touch, facts, question)
-            cohorts.groups.setdefault(key, Figures()).add(cell, customer, each.event, share.amount)
+            cohorts.groups.setdefault(key, Figures()).add(cell, customer, conversion.event, share.amount)
 
 
 def _in_order(conversion: Conversion) -> tuple[object, int]:

@@ -80,9 +80,9 @@ def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
     figures = make_figures(group, question, facts)
     for measure in set(CREDITED) & set(question.measures):
         amounts = [conversion.amount for conversion in group.counted.values()]
-        converted = sum(conversion.converts for conversion in group.counted.values())
+        conversion_count = sum(conversion.converts for conversion in group.counted.values())
         value = {
-            "credited_revenue": sum(amounts), "credited_conversions": converted,
+            "credited_revenue": sum(amounts), "credited_conversions": conversion_count,
             "credited_events": len(amounts),
         }[measure]  # fmt: skip
         for _, column in _models_of(question, measure):
@@ -92,16 +92,18 @@ def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
 
 def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
     """Return the figures in column order, with the row's share of the first measure."""
-    done = dict(figures)
+    completed_figures = dict(figures)
     if "share" in question.measures:
         shares = columns_of_measure(question, "share")
         bases = columns_of_measure(question, question.measures[0])
         for column, base in zip(shares, bases, strict=True):
             if base in figures:
-                part, everything = figures[base], of[base]
-                assert part is not None
-                done[column] = rounded(part / everything) if everything else None
-    return {column: done[column] for column in list_columns(question) if column in done}
+                amount, total = figures[base], of[base]
+                assert amount is not None
+                completed_figures[column] = rounded(amount / total) if total else None
+    return {
+        column: completed_figures[column] for column in list_columns(question) if column in completed_figures
+    }
 
 
 def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
@@ -120,7 +122,7 @@ def _figure(measure: str, group: Group, credits_: list[Credit], question: Questi
         case "touched_events":
             return Fraction(len(group.touched))
         case "touched_revenue":
-            return _sum(each.amount for each in group.touched.values())
+            return _sum(conversion.amount for conversion in group.touched.values())
         case "visits" | "conversion_rate":
             return _visit_figure(measure, group, credits_)
         case _:
@@ -141,32 +143,36 @@ def visit_conversions(credits_: list[Credit]) -> Fraction:
 
 
 def _whole_figure(measure: str, conversions: list[Conversion], question: Question, facts: Facts) -> Figure:
-    kinds = Counter(each.kind for each in conversions)
-    gains = [each.amount for each in conversions if each.amount > 0]
-    losses = [each.amount for each in conversions if each.amount < 0]
-    led = [each for each in conversions if each.window and each.converts]
-    buyers = {each.event.contact_id for each in conversions if not each.takes_back}
+    kinds = Counter(conversion.kind for conversion in conversions)
+    gains = [conversion.amount for conversion in conversions if conversion.amount > 0]
+    losses = [conversion.amount for conversion in conversions if conversion.amount < 0]
+    attributed_events = [
+        conversion for conversion in conversions if conversion.window and conversion.converts
+    ]
+    buyers = {conversion.event.contact_id for conversion in conversions if not conversion.takes_back}
     figures: dict[str, Callable[[], Figure]] = {
         "events": lambda: Fraction(len(conversions)),
         "conversions": lambda: Fraction(kinds["order"] + kinds["conversion"]),
         "orders": lambda: Fraction(kinds["order"]),
         "upsells": lambda: Fraction(kinds["upsell"]),
         "refund_count": lambda: Fraction(kinds["refund"]),
-        "revenue": lambda: _sum(each.amount for each in conversions),
+        "revenue": lambda: _sum(conversion.amount for conversion in conversions),
         "gross_revenue": lambda: _sum(gains),
         "refunds": lambda: -_sum(losses),
         "average_order_value": lambda: rounded(_sum(gains) / kinds["order"]) if kinds["order"] else None,
         "contacts": lambda: Fraction(len(buyers)),
         "new_customers": lambda: Fraction(_new_customers(conversions, question, facts)),
-        "days_to_conversion": lambda: _average([each.days for each in led]),
-        "touches_to_conversion": lambda: _average([Fraction(len(each.window)) for each in led]),
+        "days_to_conversion": lambda: _average([conversion.days for conversion in attributed_events]),
+        "touches_to_conversion": lambda: _average(
+            [Fraction(len(conversion.window)) for conversion in attributed_events]
+        ),
     }
     return figures[measure]()
 
 
 def _new_customers(conversions: list[Conversion], question: Question, facts: Facts) -> int:
-    people = {each.event.contact_id for each in conversions}
-    ids = {each.event.id for each in conversions}
+    people = {conversion.event.contact_id for conversion in conversions}
+    ids = {conversion.event.id for conversion in conversions}
     return len(ids & {first_order(person, question, facts) for person in people})
 
 

@@ -105,32 +105,32 @@ def is_direct(touch: Touchpoint) -> bool:
 
 def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoint, Fraction]]:
     """Return the touches that a model credits, in order, each with its fraction of the total."""
-    paid = [touch for touch in path if is_paid(touch)]
+    paid_touches = [touch for touch in path if is_paid(touch)]
     not_direct = [touch for touch in path if not is_direct(touch)]
     match model:
         case "first_touch":
-            picked = path[:1]
+            credited_touches = path[:1]
         case "last_touch":
-            picked = path[-1:]
+            credited_touches = path[-1:]
         case "linear":
-            picked = path
+            credited_touches = path
         case "first_platform_touch":
-            picked = paid[:1]
+            credited_touches = paid_touches[:1]
         case "last_platform_touch":
-            picked = paid[-1:]
+            credited_touches = paid_touches[-1:]
         case "linear_paid":
-            picked = paid
+            credited_touches = paid_touches
         case "last_non_direct_touch":
-            picked = not_direct[-1:] or path[-1:]
+            credited_touches = not_direct[-1:] or path[-1:]
         case "u_shaped" if len(path) > 2:
             inner = Fraction(1, 5) / (len(path) - 2)
             fractions = [Fraction(2, 5), *[inner] * (len(path) - 2), Fraction(2, 5)]
             return list(zip(path, fractions, strict=True))
         case "u_shaped":
-            picked = path
+            credited_touches = path
         case _:
             raise ValueError(model)
-    return [(touch, Fraction(1, len(picked))) for touch in picked]
+    return [(touch, Fraction(1, len(credited_touches))) for touch in credited_touches]
 
 
 def credits_of(
@@ -139,17 +139,17 @@ def credits_of(
     """Return the credited touches of an event with this path within the window. The source weights come from
     the trained model in use.
     """
-    of_event = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
+    event_units = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
     amount = event.amount if event.amount is not None else Decimal(0)
     unit = unit_of(amount)
     units = abs(Fraction(amount)) / unit
     assert units.denominator == 1
     sign = -1 if amount < 0 else 1
-    credited, parts = shares_of(model, of_event, path, weights)
+    credited_touches, parts = shares_of(model, event_units, path, weights)
     _, amounts = shares_of(model, units.numerator, path, weights)
     return [
-        Credit(touch, Fraction(part, of_event), sign * share * unit)
-        for touch, part, share in zip(credited, parts, amounts, strict=True)
+        Credit(touch, Fraction(units_of_event, event_units), sign * share * unit)
+        for touch, units_of_event, share in zip(credited_touches, parts, amounts, strict=True)
     ]
 
 
@@ -160,11 +160,11 @@ def shares_of(
     if model in BY_SOURCE:
         worth = {touch.source: Fraction(1) for touch in path}
         worth = worth if model == "shapley_distinct" else {**dict.fromkeys(worth, 0), **weights}
-        counting = [touch for touch in path if worth[touch.source]]
-        return counting, by_source(units, [touch.source for touch in counting], worth)
+        weighted_touches = [touch for touch in path if worth[touch.source]]
+        return weighted_touches, by_source(units, [touch.source for touch in weighted_touches], worth)
     if model == "time_decay":
-        by_age = decayed_fractions([touch.occurred_at for touch in path])
-        fractions = list(zip(path, by_age, strict=True))
+        age_fractions = decayed_fractions([touch.occurred_at for touch in path])
+        fractions = list(zip(path, age_fractions, strict=True))
     else:
         fractions = fractions_of(model, path)
     shares = shared_out(units, [fraction for _, fraction in fractions])
@@ -175,14 +175,16 @@ def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> 
     """Share whole units among a path's distinct sources, in order of appearance and by their weights, then
     among the touches of each source.
     """
-    met = [source for source in dict.fromkeys(sources) if worth[source]]
-    total = sum(worth[source] for source in met)
-    of_sources = shared_out(units, [worth[source] / total for source in met])
+    weighted_sources = [source for source in dict.fromkeys(sources) if worth[source]]
+    total = sum(worth[source] for source in weighted_sources)
+    source_shares = shared_out(units, [worth[source] / total for source in weighted_sources])
     shares = [0] * len(sources)
-    for source, share in zip(met, of_sources, strict=True):
-        at = [place for place, each in enumerate(sources) if each == source]
-        for place, part in zip(at, shared_out(share, [Fraction(1, len(at))] * len(at)), strict=True):
-            shares[place] = part
+    for source, share in zip(weighted_sources, source_shares, strict=True):
+        positions = [position for position, touch_source in enumerate(sources) if touch_source == source]
+        for position, units_of_touch in zip(
+            positions, shared_out(share, [Fraction(1, len(positions))] * len(positions)), strict=True
+        ):
+            shares[position] = units_of_touch
     return shares
 
 
@@ -197,9 +199,9 @@ def unit_of(amount: Decimal) -> Fraction:
 def shared_out(units: int, fractions: Sequence[Fraction]) -> list[int]:
     """Share whole units in these fractions, which add up to 1."""
     shares = [int(units * fraction) for fraction in fractions]
-    lost = [units * fraction - share for fraction, share in zip(fractions, shares, strict=True)]
+    remainders = [units * fraction - share for fraction, share in zip(fractions, shares, strict=True)]
     for _ in range(units - sum(shares) if fractions else 0):
-        most = lost.index(max(lost))  # the first of equals
-        shares[most] += 1
-        lost[most] = Fraction(-1)
+        largest = remainders.index(max(remainders))  # the first of equals
+        shares[largest] += 1
+        remainders[largest] = Fraction(-1)
     return shares

@@ -37,48 +37,48 @@ class Sums:
 def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
     conversions = conversions_of(facts, question, period)
     grouping = _Grouping(facts, question, period)
-    for each in conversions:
-        grouping.add(each)
-    everything = counting.whole(conversions)
+    for conversion in conversions:
+        grouping.add(conversion)
+    all_events = counting.whole(conversions)
     if question.counts_visits:
-        everything.visits = grouping.add_visits()
-        everything.credits = grouping.total.credits
-        everything.visit_credit_unknown = question.filters_touches
+        all_events.visits = grouping.add_visits()
+        all_events.credits = grouping.total.credits
+        all_events.visit_credit_unknown = question.filters_touches
     sums = Sums(event_names=_names(grouping.total))
     figures = counting.make_figures(grouping.total, question, facts)
     if question.by_touch_date:
         base = figures
     else:
-        base = counting.wholly_credited(everything, question, facts)
+        base = counting.wholly_credited(all_events, question, facts)
         sums.overall = counting.with_share(base, base, question)
     sums.total = counting.with_share(figures, base, question)
     for keys, group in grouping.groups.items():
-        of_group = counting.make_figures(group, question, facts)
-        sums.rows[keys] = counting.with_share(of_group, base, question)
+        group_figures = counting.make_figures(group, question, facts)
+        sums.rows[keys] = counting.with_share(group_figures, base, question)
     if "conversion_rate" in question.measures:
         sums.without_visit = _without_visit(conversions, grouping.total, question)
-    nothing = counting.make_figures(Group(), question, facts)
-    sums.nothing = counting.with_share(nothing, base, question)
+    no_figures = counting.make_figures(Group(), question, facts)
+    sums.nothing = counting.with_share(no_figures, base, question)
     if question.is_about_touches and not question.filters_touches:
-        left = {model: _without(conversions, model) for model in question.models}
-        sums.unattributed = _of_nobody(left, question, facts, base)
+        uncredited_events = {model: _without(conversions, model) for model in question.models}
+        sums.unattributed = _of_nobody(uncredited_events, question, facts, base)
         for reason in REASONS:
-            some = {
-                model: [each for each in of_model if describe_error(each) == reason]
-                for model, of_model in left.items()
+            events_with_reason = {
+                model: [conversion for conversion in model_events if describe_error(conversion) == reason]
+                for model, model_events in uncredited_events.items()
             }
-            sums.reasons[reason] = _of_nobody(some, question, facts, base)
+            sums.reasons[reason] = _of_nobody(events_with_reason, question, facts, base)
     return sums
 
 
 def _without_visit(conversions: list[Conversion], total: Group, question: Question) -> Figure:
     credits_ = total.credits.get(question.models[0], [])
-    converted = Fraction(sum(each.converts for each in conversions))
+    conversion_count = Fraction(sum(conversion.converts for conversion in conversions))
     if question.filters_touches:
-        converted = sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
-    if not converted:
+        conversion_count = sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
+    if not conversion_count:
         return None
-    return counting.rounded(1 - counting.visit_conversions(credits_) / converted)
+    return counting.rounded(1 - counting.visit_conversions(credits_) / conversion_count)
 
 
 @dataclass
@@ -121,27 +121,27 @@ class _Grouping:
         return number
 
     def _kept(self, each: Conversion, touch: Touchpoint) -> list[Group]:
-        kept = keeps(touch, self.facts, self.question, self.period)
-        return self._of(each, touch) if kept else []
+        is_counted = keeps(touch, self.facts, self.question, self.period)
+        return self._of(each, touch) if is_counted else []
 
     def _of(self, each: Conversion, touch: Touchpoint | None) -> list[Group]:
         """Return the total, and the row that an event belongs to by one of its touches or by itself."""
-        by = self.question
-        if not by.group_by or (touch is None and by.groups_touches):
+        question = self.question
+        if not question.group_by or (touch is None and question.groups_touches):
             return [self.total]
-        keys = tuple(name_key(group, each, touch, self.facts, by) for group in by.group_by)
+        keys = tuple(name_key(group, each, touch, self.facts, question) for group in question.group_by)
         return [self.total, self.groups.setdefault(keys, Group())]
 
 
 def _names(total: Group) -> dict[str, int]:
     """Return the number of counted events by name."""
-    names = [each.event.event_name for each in (total.counted | total.touched).values()]
+    names = [conversion.event.event_name for conversion in (total.counted | total.touched).values()]
     return {name: names.count(name) for name in sorted(names)}
 
 
 def _without(conversions: Iterable[Conversion], model: str) -> list[Conversion]:
     """Return the events without credit under a model."""
-    return [each for each in conversions if not each.credits[model]]
+    return [conversion for conversion in conversions if not conversion.credits[model]]
 
 
 def describe_error(conversion: Conversion) -> str:
@@ -157,10 +157,10 @@ def _of_nobody(left: dict[str, list[Conversion]], question: Question, facts: Fac
     """
     figures: Figures = {}
     for number, conversions in enumerate(left.values()):
-        of_model = counting.wholly_credited(counting.whole(conversions), question, facts)
+        model_figures = counting.wholly_credited(counting.whole(conversions), question, facts)
         for measure in question.measures:
             columns = counting.columns_of_measure(question, measure)
             if measure != "share" and (len(left) == 1 or len(columns) > 1):
                 column = columns[number if len(columns) > 1 else 0]
-                figures[column] = of_model[column]
+                figures[column] = model_figures[column]
     return counting.with_share(figures, base, question)

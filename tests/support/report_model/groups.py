@@ -83,8 +83,8 @@ def name_key(
     """Return the key of an event, or of one of its touches, in a group."""
     if question.of_touch(group):
         assert touch is not None
-        in_time = group in TIME_GROUPS
-        return time_key(group, touch.occurred_at, facts.zone) if in_time else touch_key(group, touch)
+        is_time_group = group in TIME_GROUPS
+        return time_key(group, touch.occurred_at, facts.zone) if is_time_group else touch_key(group, touch)
     assert conversion is not None
     if group in TIME_GROUPS:
         return time_key(group, conversion.event.event_time, facts.zone)
@@ -106,8 +106,8 @@ def customer_key(event: Event, facts: Facts, question: Question) -> Key:
     orders = paid_orders(event.contact_id, question, facts)
     if event.sign > 0:
         return "new" if event.id == orders[0].id else "returning"
-    before = [each for each in orders if _second(each) <= _second(event)]
-    return None if not before else "new" if len(before) == 1 else "returning"
+    orders_so_far = [order for order in orders if _second(order) <= _second(event)]
+    return None if not orders_so_far else "new" if len(orders_so_far) == 1 else "returning"
 
 
 def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
@@ -176,10 +176,10 @@ def format_label(group: str, key: Key, facts: Facts) -> Key:
     if key is None:
         return None
     if group in ("campaign", "adset", "ad"):
-        same = [tags for tags in facts.tag_sets if named_key(group, tags) == key]
-        names = [getattr(tags, f"{group}_name") for tags in same]
-        named = [name for name in names if name is not None]
-        least = min(named, key=str.encode) if named else None
+        matching_tags = [tags for tags in facts.tag_sets if named_key(group, tags) == key]
+        names = [getattr(tags, f"{group}_name") for tags in matching_tags]
+        known_names = [name for name in names if name is not None]
+        least = min(known_names, key=str.encode) if known_names else None
         return least or facts.ad_names.get((group, key)) or key
     if group == "week":
         year, week, _ = date.fromisoformat(key).isocalendar()

@@ -31,8 +31,8 @@ EVENTS = (
 
 def _source_names(read: Read) -> dict[int, str]:
     """Return the names of all sources by number, including the Space's networks."""
-    own = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
-    return dict(enumerate(SOURCES, start=1)) | dict(own)
+    networks = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
+    return dict(enumerate(SOURCES, start=1)) | dict(networks)
 
 
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
@@ -43,13 +43,13 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
 
     [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
     facts = Facts(ZoneInfo(zone), trained_models=_load_trained_models(read))
-    said = read(
+    survey_answers = read(
         "SELECT event_time, id, contact_id, self_reported_source FROM events"
         " WHERE space_id = %(space_id)s AND self_reported_source IS NOT NULL"
     )
-    answered = {contact_id: source for *_, contact_id, source in sorted(said)}
+    source_by_contact = {contact_id: source for *_, contact_id, source in sorted(survey_answers)}
     facts.contacts = {
-        row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2], answered.get(row[0]))
+        row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2], source_by_contact.get(row[0]))
         for row in read(
             f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts WHERE space_id = %(space_id)s"
         )
@@ -67,8 +67,8 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         )
     ]
     facts.visits = _load_visits(read, names)
-    stored = read(f"SELECT {tags} FROM tag_sets s WHERE s.space_id = %(space_id)s")
-    facts.tag_sets = [TagSet(*row) for row in stored]
+    rows = read(f"SELECT {tags} FROM tag_sets s WHERE s.space_id = %(space_id)s")
+    facts.tag_sets = [TagSet(*row) for row in rows]
     facts.ad_names = {
         (kind, identity): name
         for kind, identity, name in read("SELECT kind, id, name FROM ad_names WHERE space_id = %(space_id)s")
@@ -88,13 +88,13 @@ def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
     )
     for row in sorted(views, key=lambda view: (view[3], view[-1])):
         first.setdefault(row[0], row)
-    found: list[Touchpoint] = []
+    visits: list[Touchpoint] = []
     for *identity, source_id, touch, url, _ in first.values():
         ad = touch.get("ad", {}) if touch is not None and source_id is not None else {}
         tags = TagSet(**{name: ad.get(name) for name in TAGS})
         page = None if touch is None else url
-        found.append(Touchpoint(*identity, names.get(source_id, ""), tags, page, by_hit=True))
-    return found
+        visits.append(Touchpoint(*identity, names.get(source_id, ""), tags, page, by_hit=True))
+    return visits
 
 
 def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
@@ -117,5 +117,5 @@ def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
 
 
 def _filled(values: tuple[Any, ...]) -> dict[str, Any]:
-    named = zip(SLOTS, values, strict=True)
-    return {slot: value for slot, value in named if value is not None}
+    slots = zip(SLOTS, values, strict=True)
+    return {slot: value for slot, value in slots if value is not None}

@@ -33,8 +33,8 @@ class Money:
         target = target or self.target
         if currency == target:
             return amount
-        for back in range(DAYS_BACK + 1):
-            worth = self._read_day(day - timedelta(days=back), currency, target)
+        for days_back in range(DAYS_BACK + 1):
+            worth = self._read_day(day - timedelta(days=days_back), currency, target)
             if worth is not None:
                 return Fraction(round(amount * worth * 100), 100)
         return None
@@ -44,8 +44,8 @@ class Money:
         value = self.convert(amount, currency, day)
         if value is None:
             return "no_rate"
-        in_space = self.convert(amount, currency, day, self.own)
-        size = abs(value if in_space is None else in_space)
+        space_amount = self.convert(amount, currency, day, self.own)
+        size = abs(value if space_amount is None else space_amount)
         reason = reason_beyond(size, from_page=from_page)
         return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
 
@@ -53,12 +53,12 @@ class Money:
         """Return the day's rate: direct or inverse, otherwise through the first currency that connects
         both.
         """
-        known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
-        known |= {
-            (there, here): 1 / worth for (here, there), worth in known.items() if (there, here) not in known
+        rates = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
+        rates |= {
+            (quote, base): 1 / worth for (base, quote), worth in rates.items() if (quote, base) not in rates
         }
-        ways = [known.get((currency, target))]
-        for middle in sorted({here for here, _ in known}):
-            legs = known.get((currency, middle)), known.get((middle, target))
+        ways = [rates.get((currency, target))]
+        for middle in sorted({base for base, _ in rates}):
+            legs = rates.get((currency, middle)), rates.get((middle, target))
             ways.append(legs[0] * legs[1] if legs[0] and legs[1] else None)
         return next((way for way in ways if way is not None), None)

@@ -73,8 +73,8 @@ class Question:
     @property
     def filters_touches(self) -> bool:
         """Return whether only some touches count, for instance those with certain keys or in the period."""
-        of_keys = any(group in TOUCH_GROUPS for group, _ in self.only)
-        return bool(self.sources) or self.campaign is not None or of_keys or self.by_touch_date
+        has_touch_keys = any(group in TOUCH_GROUPS for group, _ in self.only)
+        return bool(self.sources) or self.campaign is not None or has_touch_keys or self.by_touch_date
 
     def of_touch(self, group: str) -> bool:
         """Return whether a group belongs to touches rather than to events."""
@@ -87,9 +87,9 @@ class Question:
 
     @property
     def is_about_touches(self) -> bool:
-        measured = {*CREDITED, *TOUCHED, *OF_PATHS, "conversion_rate"} & set(self.measures)
-        by_path = {*PATH_GROUPS} & {*self.group_by, *(group for group, _ in self.only)}
-        return self.groups_touches or self.filters_touches or bool(measured or by_path)
+        touch_measures = {*CREDITED, *TOUCHED, *OF_PATHS, "conversion_rate"} & set(self.measures)
+        path_groups = {*PATH_GROUPS} & {*self.group_by, *(group for group, _ in self.only)}
+        return self.groups_touches or self.filters_touches or bool(touch_measures or path_groups)
 
     @property
     def counts_visits(self) -> bool:
@@ -101,42 +101,42 @@ class Question:
         if "share" in self.measures and first in NOT_ADDING_UP:
             return "measures"
         if self.counts_visits:
-            some = {*TOUCH_GROUPS, *TIME_GROUPS}
-            if set(self.group_by) - some:
+            visit_groups = {*TOUCH_GROUPS, *TIME_GROUPS}
+            if set(self.group_by) - visit_groups:
                 return "group_by"
-            if {group for group, _ in self.only} - some:
+            if {group for group, _ in self.only} - visit_groups:
                 return "only"
             if self.conditions:
                 return "custom_field_filters"
-        of_models = (*CREDITED, *TOUCHED, *OF_VISITS, "share")
+        model_measures = (*CREDITED, *TOUCHED, *OF_VISITS, "share")
         depends = self.groups_touches or self.filters_touches
-        if len(self.models) > 1 and depends and set(self.measures) - set(of_models):
+        if len(self.models) > 1 and depends and set(self.measures) - set(model_measures):
             return "measures"
         return None
 
 
 def read_question(values: dict[str, Any]) -> Question:
     """Read a question from the arguments of query_report, with a start and an end date."""
-    one = values.get("attribution_model", "last_touch")
-    least, most = (values.get(name) for name in ("amount_min", "amount_max"))
+    model = values.get("attribution_model", "last_touch")
+    minimum, maximum = (values.get(name) for name in ("amount_min", "amount_max"))
     return Question(
         measures=tuple(values["measures"]),
         start=datetime.fromisoformat(values["start_date"]),
         end=datetime.fromisoformat(values["end_date"]),
         group_by=tuple(values.get("group_by", ())),
-        models=tuple(values.get("attribution_models") or (one,)),
+        models=tuple(values.get("attribution_models") or (model,)),
         window=values.get("attribution_window", 30),
         by_company=values.get("query_mode") == "company",
         event_names=tuple(values.get("event_names", ())),
         conditions=tuple(
-            (each["field"], each["operator"], each.get("value"))
-            for each in values.get("custom_field_filters", ())
+            (condition["field"], condition["operator"], condition.get("value"))
+            for condition in values.get("custom_field_filters", ())
         ),
-        amount_min=None if least is None else Decimal(str(least)),
-        amount_max=None if most is None else Decimal(str(most)),
+        amount_min=None if minimum is None else Decimal(str(minimum)),
+        amount_max=None if maximum is None else Decimal(str(maximum)),
         sources=tuple(values.get("sources", ())),
         campaign=values.get("campaign"),
-        only=tuple(_condition(each) for each in values.get("only", ())),
+        only=tuple(_condition(text) for text in values.get("only", ())),
         by_touch_date=values.get("date_basis") == "touch",
         compare=values.get("compare", "none"),
         limit=values.get("limit", 50),

@@ -59,24 +59,26 @@ def make_report(facts: Facts, question: Question) -> Report:
     """Compute a report. The question must be valid: see `Question.refusal`."""
     assert question.refusal() is None, question.refusal()
     period = Period(question.start, question.end)
-    other = compared_period(facts, question)
+    earlier_period = compared_period(facts, question)
     now = sums_of(facts, question, period)
-    then = None if other is None else sums_of(facts, question, other)
+    earlier_sums = None if earlier_period is None else sums_of(facts, question, earlier_period)
     first, last = ends_of(facts)
-    if other is not None and (first is None or not _began_by(first, other, facts)):
-        then = None
-    listed = in_order(now.rows, question)[: question.limit]
-    whole = Period(other.start, period.end) if other else period
+    if earlier_period is not None and (first is None or not _began_by(first, earlier_period, facts)):
+        earlier_sums = None
+    top_keys = in_order(now.rows, question)[: question.limit]
+    full_span = Period(earlier_period.start, period.end) if earlier_period else period
     return Report(
         columns=counting.list_columns(question),
-        rows=[_row(keys, now, then, facts, question) for keys in listed],
-        left_out=len(now.rows) - len(listed),
-        total=_plain_row(now.total, then and then.total),
-        unattributed=_unattributed(now, then),
-        overall=None if now.overall is None else _plain_row(now.overall, then and then.overall),
+        rows=[_row(keys, now, earlier_sums, facts, question) for keys in top_keys],
+        left_out=len(now.rows) - len(top_keys),
+        total=_plain_row(now.total, earlier_sums and earlier_sums.total),
+        unattributed=_unattributed(now, earlier_sums),
+        overall=None
+        if now.overall is None
+        else _plain_row(now.overall, earlier_sums and earlier_sums.overall),
         period=period,
-        compared_period=other,
-        first_event=first if first and whole.begins_before(first, facts.zone) else None,
+        compared_period=earlier_period,
+        first_event=first if first and full_span.begins_before(first, facts.zone) else None,
         last_event=last if last and period.ends_after(last, facts.zone) else None,
         event_names=now.event_names,
         without_visit=now.without_visit,
@@ -97,18 +99,18 @@ def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
     """Sort by the first measure or by `order_by`: measures in descending order, groups in ascending. Rows
     without the figure are last. Ties are sorted by key.
     """
-    listed = sorted(rows, key=lambda keys: [order_of(key) for key in keys])
-    by = question.order_by or question.measures[0]
-    if by in question.group_by:
-        place = question.group_by.index(by)
-        return sorted(listed, key=lambda keys: order_of(keys[place]))
-    column = counting.columns_of_measure(question, by)[0]
+    sorted_keys = sorted(rows, key=lambda keys: [order_of(key) for key in keys])
+    order_column = question.order_by or question.measures[0]
+    if order_column in question.group_by:
+        position = question.group_by.index(order_column)
+        return sorted(sorted_keys, key=lambda keys: order_of(keys[position]))
+    column = counting.columns_of_measure(question, order_column)[0]
 
     def largest_first(keys: Keys) -> tuple[bool, Any]:
         figure = rows[keys][column]
         return figure is None, 0 if figure is None else -figure
 
-    return sorted(listed, key=largest_first)
+    return sorted(sorted_keys, key=largest_first)
 
 
 def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Question) -> Row:
@@ -118,26 +120,26 @@ def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Quest
     figures = now.rows[keys]
     before: Figures | None = None
     if then is not None:
-        theirs = _counterparts(keys, facts, question)
-        before = None if theirs is None else then.rows.get(theirs, then.nothing)
+        other_keys = _counterparts(keys, facts, question)
+        before = None if other_keys is None else then.rows.get(other_keys, then.nothing)
     return Row(keys, labels, figures, before, _changes(figures, before))
 
 
 def _counterparts(keys: Keys, facts: Facts, question: Question) -> Keys | None:
     period = Period(question.start, question.end)
-    other = compared_period(facts, question)
-    assert other is not None
-    theirs: list[Key] = []
+    earlier_period = compared_period(facts, question)
+    assert earlier_period is not None
+    other_keys: list[Key] = []
     for group, key in zip(question.group_by, keys, strict=True):
         if group in STEPS:
             assert key is not None
-            wanted = counterpart(group, key, period, other, question.compare)
-            if wanted is None:
+            earlier_key = counterpart(group, key, period, earlier_period, question.compare)
+            if earlier_key is None:
                 return None
-            theirs.append(wanted)
+            other_keys.append(earlier_key)
         else:
-            theirs.append(key)
-    return tuple(theirs)
+            other_keys.append(key)
+    return tuple(other_keys)
 
 
 def _plain_row(figures: Figures, before: Figures | None) -> Row:

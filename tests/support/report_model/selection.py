@@ -16,34 +16,36 @@ from tests.support.report_model.question import TIME_GROUPS, Question
 
 def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
     """Return the events in a report, with their paths."""
-    near: dict[tuple[str, int | None], list[Touchpoint]] = {}
+    touches_of_owner: dict[tuple[str, int | None], list[Touchpoint]] = {}
     for touch in facts.touchpoints:  # searching all touchpoints for every event would be slow
-        near.setdefault(("contact", touch.contact_id), []).append(touch)
-        near.setdefault(("company", touch.company_id), []).append(touch)
-    found: list[Conversion] = []
+        touches_of_owner.setdefault(("contact", touch.contact_id), []).append(touch)
+        touches_of_owner.setdefault(("company", touch.company_id), []).append(touch)
+    conversions: list[Conversion] = []
     names = converting_names(facts, question)
-    trained = "markov" in question.models
-    worth = facts.weights(question.trained_model, question.event_names) if trained else {}
+    is_markov = "markov" in question.models
+    worth = facts.weights(question.trained_model, question.event_names) if is_markov else {}
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue
         if not meets_filters(event, facts, question):
             continue
-        of_company = question.by_company and event.company_id is not None
-        owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
-        path = list_path(event, near.get(owner, []), by_company=question.by_company)
+        has_company = question.by_company and event.company_id is not None
+        owner = ("company", event.company_id) if has_company else ("contact", event.contact_id)
+        path = list_path(event, touches_of_owner.get(owner, []), by_company=question.by_company)
         kind = kind_of(event, facts, question)
         takes_back = event.sign < 0
         silent = replace(event, amount=None, stated=None, left_out=None)
-        counted = event if event.event_name in names else silent
+        counted_event = event if event.event_name in names else silent
         window = within(question.window, event, path)
-        each = Conversion(counted, path, window, kind=kind, takes_back=takes_back)
-        if is_only(each, None, facts, question, period):
+        conversion = Conversion(counted_event, path, window, kind=kind, takes_back=takes_back)
+        if is_only(conversion, None, facts, question, period):
             for model in question.models:
-                credits_ = credits_of(model, counted, each.window, worth)
-                each.credits[model] = [replace(of, converts=each.converts) for of in credits_]
-            found.append(each)
-    return found
+                credits_ = credits_of(model, counted_event, conversion.window, worth)
+                conversion.credits[model] = [
+                    replace(credit, converts=conversion.converts) for credit in credits_
+                ]
+            conversions.append(conversion)
+    return conversions
 
 
 def meets_filters(event: Event, facts: Facts, question: Question) -> bool:
@@ -75,12 +77,12 @@ def _keys_asked_for(group: str, question: Question, period: Period) -> set[Key]:
     """Return the keys of a group that count. For days, weeks and months in the comparison period, return the
     keys that rows are compared with.
     """
-    keys = {key for asked, key in question.only if asked == group}
-    asked = Period(question.start, question.end)
-    if group not in STEPS or period == asked:
+    keys = {key for group_of_key, key in question.only if group_of_key == group}
+    question_period = Period(question.start, question.end)
+    if group not in STEPS or period == question_period:
         return keys
-    known = [key for key in asked.steps(group) if key in keys]
-    return {counterpart(group, key, asked, period, question.compare) for key in known}
+    step_keys = [key for key in question_period.steps(group) if key in keys]
+    return {counterpart(group, key, question_period, period, question.compare) for key in step_keys}
 
 
 def meets(value: Any, operator: str, wanted: str | None) -> bool:
@@ -93,13 +95,13 @@ def meets(value: Any, operator: str, wanted: str | None) -> bool:
         return value > 0 if isinstance(value, Decimal) else bool(value)
     if value is None or wanted is None:
         return False
-    other: Any = Decimal(wanted) if isinstance(value, Decimal) else wanted
+    operand: Any = Decimal(wanted) if isinstance(value, Decimal) else wanted
     holds: dict[str, Callable[[], bool]] = {
-        "equal_to": lambda: value == other,
-        "not_equal_to": lambda: value not in (other, ""),
-        "greater_than": lambda: value > other,
-        "less_than": lambda: value < other,
-        "contains": lambda: other in value,
+        "equal_to": lambda: value == operand,
+        "not_equal_to": lambda: value not in (operand, ""),
+        "greater_than": lambda: value > operand,
+        "less_than": lambda: value < operand,
+        "contains": lambda: operand in value,
     }
     return holds[operator]()
 
@@ -125,5 +127,5 @@ def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -
     identity, name = touch.tags.campaign_id, touch.tags.campaign_name
     if name is None and identity is not None:
         name = facts.ad_names.get(("campaign", identity))
-    part = question.campaign.lower()
-    return any(part in text.lower() for text in (identity, name) if text is not None)
+    sought_text = question.campaign.lower()
+    return any(sought_text in text.lower() for text in (identity, name) if text is not None)

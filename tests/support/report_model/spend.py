@@ -75,17 +75,17 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
     """
     period = Period(question.start, question.end)
     facts = in_one_currency(spending, _days(spending, question, period))
-    spent = list(_spent(spending, question))
+    spend_rows = list(_spent(spending, question))
     group = question.group_by[0] if question.group_by else None
     credit, total = _credit(facts, question)
-    touched = group in TOUCH_GROUPS
-    groups = () if group is None or touched else (group,)
-    by_platform, _ = _credit(facts, replace(question, group_by=(*groups, "platform")))
-    by_key = sums_of(spent, group, {*credit, *also}, facts)
-    whole = _nothing()
-    for figures in by_key.values():
-        whole = _plus(whole, figures)
-    nowhere = by_key.pop(None, _nothing()) if group else _nothing()
+    is_touch_group = group in TOUCH_GROUPS
+    groups = () if group is None or is_touch_group else (group,)
+    credit_by_platform, _ = _credit(facts, replace(question, group_by=(*groups, "platform")))
+    spend_by_key = sums_of(spend_rows, group, {*credit, *also}, facts)
+    total_spend = _nothing()
+    for figures in spend_by_key.values():
+        total_spend = _plus(total_spend, figures)
+    nowhere = spend_by_key.pop(None, _nothing()) if group else _nothing()
     pieces = list(_pieces_of(spending, question))
     paid_on = {platform for platform, amount in pieces if amount and platform in PLATFORMS}
     unsplit = {*paid_on} - {*SOURCES} if group == "source" else set[str]()
@@ -95,28 +95,28 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
 
     def paid(key: Key | None = None, *, of_row: bool = False) -> list[Fraction]:
         parts = [
-            figures for keys, figures in by_platform.items()
+            figures for keys, figures in credit_by_platform.items()
             if (keys[-1] if groups else keys) in paid_on
             and (not of_row or _key(group, keys[0]) == key)
         ]  # fmt: skip
         revenue, conversions, _, new_revenue = [
-            sum(each, Fraction(0)) for each in zip(*parts, strict=True)
+            sum(column, Fraction(0)) for column in zip(*parts, strict=True)
         ] or [Fraction(0)] * 4
         return [revenue, conversions, customers(key, of_row=of_row), new_revenue]
 
-    of = partial(_figures, spending, ratios=has_ratios)
+    make_figures = partial(_figures, spending, ratios=has_ratios)
     no_credit = [Fraction(0)] * 4
     rows = {
-        key: of(
-            by_key.get(key), own, own if touched else paid(key, of_row=True),
+        key: make_figures(
+            spend_by_key.get(key), row_credit, row_credit if is_touch_group else paid(key, of_row=True),
             ratios=has_ratios and not (group == "source" and get_platform(key or "") in unsplit),
         )
-        for key in {*credit, *by_key} if group
-        for own in [credit.get(key, no_credit)]
+        for key in {*credit, *spend_by_key} if group
+        for row_credit in [credit.get(key, no_credit)]
     }  # fmt: skip
-    tops = (of(whole, total, paid()), of(whole, paid(), paid()))
+    tops = (make_figures(total_spend, total, paid()), make_figures(total_spend, paid(), paid()))
     return CostReport(
-        rows, *tops, of(nowhere, no_credit, no_credit),
+        rows, *tops, make_figures(nowhere, no_credit, no_credit),
         left_out_money(spending, facts, question), left_out_spend(spending, question),
     )  # fmt: skip
 
@@ -125,12 +125,14 @@ def _paid_customers(facts: Facts, question: Question, platforms: Collection[str]
     """Return a function that counts the new customers of some platforms. A customer counts once, even if
     several platforms share the order.
     """
-    others = tuple(condition for condition in question.only if condition[0] != "platform")
-    only = (*others, *(("platform", platform) for platform in sorted(platforms)))
-    by_key, total = _credit(facts, replace(question, only=only)) if platforms else ({}, [Fraction(0)] * 4)
+    other_conditions = tuple(condition for condition in question.only if condition[0] != "platform")
+    conditions = (*other_conditions, *(("platform", platform) for platform in sorted(platforms)))
+    credit_by_key, total = (
+        _credit(facts, replace(question, only=conditions)) if platforms else ({}, [Fraction(0)] * 4)
+    )
 
     def count(key: Key | None = None, *, of_row: bool = False) -> Fraction:
-        return by_key.get(key, [Fraction(0)] * 4)[2] if of_row else total[2]
+        return credit_by_key.get(key, [Fraction(0)] * 4)[2] if of_row else total[2]
 
     return count
 
@@ -156,14 +158,18 @@ def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]]
     """Return the credit by the keys of the question's groups, and in total: revenue, conversions, new
     customers, and revenue from new customers.
     """
-    of_all = replace(question, measures=CREDIT)
-    of_new = replace(question, measures=("credited_revenue",), only=(*question.only, ("customer", "new")))
-    report, firsts = (make_report(facts, each) for each in (of_all, of_new))
+    total_question = replace(question, measures=CREDIT)
+    new_customer_question = replace(
+        question, measures=("credited_revenue",), only=(*question.only, ("customer", "new"))
+    )
+    report, firsts = (
+        make_report(facts, part_question) for part_question in (total_question, new_customer_question)
+    )
 
     def figures(row: Row | None, new: Row | None) -> list[Fraction]:
-        own = row.figures if row else {}
+        row_credit = row.figures if row else {}
         first = new.figures if new else {}
-        return [Fraction(own.get(name) or 0) for name in CREDIT] + [
+        return [Fraction(row_credit.get(name) or 0) for name in CREDIT] + [
             Fraction(first.get("credited_revenue") or 0)
         ]
 
@@ -173,12 +179,12 @@ def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]]
         keys = tuple(row.keys)
         return _key(group, keys[0]) if len(keys) == 1 else keys
 
-    by_key = {key_of_row(row): row for row in report.rows}
-    of_firsts = {key_of_row(row): row for row in firsts.rows}
+    rows_by_key = {key_of_row(row): row for row in report.rows}
+    first_rows_by_key = {key_of_row(row): row for row in firsts.rows}
     return (
         {
-            key: figures(by_key.get(key), of_firsts.get(key))
-            for key in {*by_key, *of_firsts} if question.group_by
+            key: figures(rows_by_key.get(key), first_rows_by_key.get(key))
+            for key in {*rows_by_key, *first_rows_by_key} if question.group_by
         },
         figures(report.total, firsts.total),
     )  # fmt: skip
@@ -196,11 +202,11 @@ def sums_of(
     spent: Iterable[tuple[Key, list[Fraction]]], group: str | None, listed: Collection[Key],
     facts: Facts,
 ) -> dict[Key, list[Fraction]]:  # fmt: skip
-    by_key: dict[Key, list[Fraction]] = {}
+    sums_by_key: dict[Key, list[Fraction]] = {}
     for key, figures in spent:
-        place = _listed(group, key, listed, facts)
-        by_key[place] = _plus(by_key.get(place, _nothing()), figures)
-    return by_key
+        row_key = _listed(group, key, listed, facts)
+        sums_by_key[row_key] = _plus(sums_by_key.get(row_key, _nothing()), figures)
+    return sums_by_key
 
 
 def _days(spending: Spending, question: Question, period: Period) -> tuple[date, date]:
@@ -228,29 +234,29 @@ def _counted(spending: Spending, event: Event, days: tuple[date, date]) -> Event
         return event
     currency = spending.currencies.get(event.id) or spending.money.own
     day = event.event_time.astimezone(spending.facts.zone).date()
-    counted = spending.money.count(Fraction(amount), currency, day, from_page=event.from_page)
-    if isinstance(counted, str):
-        return event.counting(counted)
-    return event.counting(Decimal(counted.numerator) / counted.denominator)
+    reported_amount = spending.money.count(Fraction(amount), currency, day, from_page=event.from_page)
+    if isinstance(reported_amount, str):
+        return event.counting(reported_amount)
+    return event.counting(Decimal(reported_amount.numerator) / reported_amount.denominator)
 
 
 def left_out_money(spending: Spending, facts: Facts, question: Question) -> list[dict[str, Any]]:
     """Return the money that the report leaves out, in the form of the API's answers."""
     period = Period(question.start, question.end)
-    found: dict[tuple[str, str], list[Event]] = {}
-    for each in conversions_of(facts, question, period):
-        touches = each.window if question.by_touch_date else ()
+    events_by_loss: dict[tuple[str, str], list[Event]] = {}
+    for conversion in conversions_of(facts, question, period):
+        touches = conversion.window if question.by_touch_date else ()
         counts = any(keeps(touch, facts, question, period) for touch in touches)
-        if each.event.left_out and (counts or not question.by_touch_date):
-            currency = spending.currencies.get(each.event.id) or spending.money.own
-            found.setdefault((currency, each.event.left_out), []).append(each.event)
+        if conversion.event.left_out and (counts or not question.by_touch_date):
+            currency = spending.currencies.get(conversion.event.id) or spending.money.own
+            events_by_loss.setdefault((currency, conversion.event.left_out), []).append(conversion.event)
     return [
         {
             "currency": currency, "events": len(events),
             "amount": float(sum(event.stated or 0 for event in events)), "reason": reason,
             **_ends({event.event_time.astimezone(facts.zone).date() for event in events}),
         }
-        for (currency, reason), events in sorted(found.items())
+        for (currency, reason), events in sorted(events_by_loss.items())
     ]  # fmt: skip
 
 
@@ -261,37 +267,37 @@ def _ends(days: Collection[date]) -> dict[str, str]:
 def left_out_spend(spending: Spending, question: Question) -> list[dict[str, Any]]:
     """Return the question's spend without a rate, in the form of the API's answers."""
     sums: dict[str, list[tuple[date, Fraction]]] = {}
-    for piece in _pieces(spending, question):
-        if spending.money.convert(Fraction(1), piece[2], piece[0]) is None:
-            sums.setdefault(piece[2], []).append((piece[0], Fraction(piece[8][0], 10**6)))
+    for row in _pieces(spending, question):
+        if spending.money.convert(Fraction(1), row[2], row[0]) is None:
+            sums.setdefault(row[2], []).append((row[0], Fraction(row[8][0], 10**6)))
     return [
         {
-            "currency": currency, "amount": float(sum(amount for _, amount in of)),
-            **_ends({day for day, _ in of}),
+            "currency": currency, "amount": float(sum(amount for _, amount in amounts)),
+            **_ends({day for day, _ in amounts}),
         }
-        for currency, of in sorted(sums.items())
+        for currency, amounts in sorted(sums.items())
     ]  # fmt: skip
 
 
 def _pieces(spending: Spending, question: Question) -> Iterator[spend_model.Row]:
     """Yield the ledger parts that a question selects."""
     first, last = question.start.date(), question.end.date()
-    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
-        if _is_chosen(piece, question, spending.facts):
-            yield piece
+    for row in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
+        if _is_chosen(row, question, spending.facts):
+            yield row
 
 
 def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[Fraction]]]:
     """Yield the ledger parts that a question selects, each with its key."""
-    for piece in _pieces(spending, question):
-        figures = dict(zip(OF_LEDGER, map(Fraction, piece[8]), strict=True))
+    for row in _pieces(spending, question):
+        figures = dict(zip(OF_LEDGER, map(Fraction, row[8]), strict=True))
         for name in ("spend", "platform_conversions", "platform_revenue"):
             figures[name] /= 10**6
         for name in MONEY:
-            value = spending.money.convert(figures[name], piece[2], piece[0])
+            value = spending.money.convert(figures[name], row[2], row[0])
             figures[name] = value or Fraction(0)
         group = question.group_by[0] if question.group_by else None
-        yield name_key(group, piece), list(figures.values())
+        yield name_key(group, row), list(figures.values())
 
 
 def name_key(group: str | None, row: spend_model.Row) -> Key:
@@ -302,8 +308,8 @@ def name_key(group: str | None, row: spend_model.Row) -> Key:
         case "platform":
             return row[1] if row[1] in PLATFORMS else None
         case "source" | "channel":
-            paid = "paid" if row[1] in PLATFORMS else None
-            return SOURCES.get(row[1]) if group == "source" else paid
+            paid_channel = "paid" if row[1] in PLATFORMS else None
+            return SOURCES.get(row[1]) if group == "source" else paid_channel
         case "country":
             return row[7] or None
         case "campaign" | "adset" | "ad":
@@ -319,8 +325,8 @@ def _key(group: str | None, key: Key) -> Key:
 def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool:
     for group in {group for group, _ in question.only} - {*NOT_OF_SPEND}:
         key = name_key(group, piece)
-        known = {key, facts.ad_names.get((group, key or ""), key)}
-        if not known & {each for name, each in question.only if name == group}:
+        names_of_key = {key, facts.ad_names.get((group, key or ""), key)}
+        if not names_of_key & {selected_key for name, selected_key in question.only if name == group}:
             return False
     return True
 
@@ -343,9 +349,9 @@ def _plus(some: list[Fraction], others: list[Fraction]) -> list[Fraction]:
 def _pieces_of(spending: Spending, question: Question) -> Iterator[tuple[str, int]]:
     """Yield the platform and amount of every ledger part that a question selects."""
     first, last = question.start.date(), question.end.date()
-    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
-        if _is_chosen(piece, question, spending.facts):
-            yield piece[1], piece[8][0]
+    for row in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
+        if _is_chosen(row, question, spending.facts):
+            yield row[1], row[8][0]
 
 
 def _with_ratios(
@@ -353,10 +359,10 @@ def _with_ratios(
 ) -> Figures:
     """Return sums with their ratios, and with the contribution after cost of goods and spend."""
     figures: Figures = dict(sums)
-    for name, (part, whole) in RATIOS.items():
-        is_known = ratios and sums["spend"] and base[whole]
-        figures[name] = rounded(base[part] / base[whole]) if is_known else None
+    for name, (numerator, denominator) in RATIOS.items():
+        is_known = ratios and sums["spend"] and base[denominator]
+        figures[name] = rounded(base[numerator] / base[denominator]) if is_known else None
     rate = spending.cost_rate if ratios else None
-    left = None if rate is None else sums["credited_revenue"] * (100 - rate) / 100
-    figures["contribution"] = None if left is None else left - sums["spend"]
+    margin = None if rate is None else sums["credited_revenue"] * (100 - rate) / 100
+    figures["contribution"] = None if margin is None else margin - sums["spend"]
     return figures

@@ -67,7 +67,7 @@ def channel_of(source: str) -> str:
 
 def range_of(number: int, ranges: Mapping[str, Range]) -> str:
     """Return the range that contains a number."""
-    for name, (least, most) in ranges.items():
-        if least <= number and (most is None or number <= most):
+    for name, (lowest, highest) in ranges.items():
+        if lowest <= number and (highest is None or number <= highest):
             return name
     raise ValueError(number)
