@@ -262,7 +262,7 @@ class Supervisor:
         for name, child in children.items():
             self._watch(name, child)
             self._await_begin(name, child)
-            self._retire([one for one in self.predecessors if one.name == name])
+            self._retire([predecessor for predecessor in self.predecessors if predecessor.name == name])
         self._retire(self.predecessors)
         if not self.wakeups.stopping:
             self.log.write("info", "reloaded", version=__version__)
@@ -270,7 +270,7 @@ class Supervisor:
             write_record(self.lock, self.record)
 
     def _await_begin(self, name: str, child: ChildProcess) -> None:
-        (process,) = (one for one in self.watched if one.name == name)
+        (process,) = (candidate for candidate in self.watched if candidate.name == name)
         while not self.wakeups.stopping and not child.has_begun():
             self._turn(SUCCESSION_SECONDS)
             if process.failures == HOPELESS and self.record.problem is None:
@@ -278,9 +278,9 @@ class Supervisor:
 
     def _retire(self, predecessors: list[Predecessor]) -> None:
         """Let the previous version's processes finish, and wait for their end."""
-        while not self.wakeups.stopping and not all(one.died() for one in predecessors):
-            for one in predecessors:
-                one.retire()
+        while not self.wakeups.stopping and not all(predecessor.died() for predecessor in predecessors):
+            for predecessor in predecessors:
+                predecessor.retire()
             self._turn(1.0)
 
     def _stop(self) -> None:

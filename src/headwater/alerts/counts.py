@@ -109,8 +109,8 @@ async def put_figures(
     values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
     await connection.execute(queries["clear"], values)
     sums: dict[tuple[str, str, str], int] = defaultdict(int)
-    for one in figures:  # an hour that the clock repeats has two figures
-        sums[one.measure, one.subject, one.hour.isoformat()] += one.number
+    for figure in figures:  # an hour that the clock repeats has two figures
+        sums[figure.measure, figure.subject, figure.hour.isoformat()] += figure.number
     rows = [
         {"measure": measure, "subject": subject, "hour": hour, "number": number}
         for (measure, subject, hour), number in sums.items()

@@ -81,9 +81,9 @@ class AlertWatch(Struct, frozen=True):
     ) -> list[AlertStep]:
         is_late = any(problem.kind is Rule.PROCESSING_LATE for problem in problems)
         until = _hour(watch.settled_at - (timedelta() if self.at_once else SETTLE), space)
-        begun = max(watch.judged_until, until - self.most_hours * HOUR)
+        since = max(watch.judged_until, until - self.most_hours * HOUR)
         start, figures = first_hour(watch, until), None
-        if not is_late and (until > begun or not watch.has_counted):
+        if not is_late and (until > since or not watch.has_counted):
             async with self.database.transaction(CONNECTION_SECONDS) as connection:
                 figures = await read_figures(connection, space, watch, until)
         checks = [] if is_late else await check_due_rules(self.database, space, current_time)
@@ -101,7 +101,7 @@ class AlertWatch(Struct, frozen=True):
                     await count_deliveries(connection, space, watch, until)
                     table = await read_counts(connection, space, until)
                     judge = _HourJudge(connection, space, table, history)
-                    await judge.run(begun, until)
+                    await judge.run(since, until)
                     await forget_history(connection, space.id, current_time)
                     settled = replace(settled, judged_until=until)
             elif not is_late:  # counted from the same moment, once earlier events are processed
@@ -152,25 +152,25 @@ class _HourJudge:
         self, evidence: CauseEvidence, judged: list[Judgement], end: datetime, step: timedelta
     ) -> None:
         open_alerts = self._history.open
-        for one in judged:
-            alert = open_alerts.get((one.rule, one.subject))
-            if alert is None and not one.is_out:
+        for judgement in judged:
+            alert = open_alerts.get((judgement.rule, judgement.subject))
+            if alert is None and not judgement.is_out:
                 continue
-            if one.is_out:
-                title, cause = await name_title(evidence, one), await find_cause(evidence, one)
+            if judgement.is_out:
+                title, cause = await name_title(evidence, judgement), await find_cause(evidence, judgement)
             else:
                 assert alert is not None
                 title, cause = alert.title, alert.cause
             sign = Sign(
-                one.rule,
-                one.subject,
+                judgement.rule,
+                judgement.subject,
                 title,
                 cause,
-                end - one.steps * step,
-                one.is_out,
-                one.is_well,
-                one.is_severe,
-                one,
+                end - judgement.steps * step,
+                judgement.is_out,
+                judgement.is_well,
+                judgement.is_severe,
+                judgement,
             )
             await self._history.take(sign, evidence.at)
 
@@ -182,16 +182,16 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
 def _find_signs(problems: list[Alert], history: AlertHistory, current_time: datetime) -> list[Sign]:
     signs = [
         Sign(
-            one.kind,
-            one.subject,
-            one.title,
-            one.detail or "",
+            problem.kind,
+            problem.subject,
+            problem.title,
+            problem.detail or "",
             current_time,
             is_out=True,
             is_well=False,
-            is_severe=one.count >= SEVERE,
+            is_severe=problem.count >= SEVERE,
         )
-        for one in problems
+        for problem in problems
     ]
     current = {(sign.rule, sign.subject) for sign in signs}
     signs += [

@@ -48,7 +48,9 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
     """
     arrivals = counts.arrivals
     judged = [_fall(Rule.VISITS_FELL, "", arrivals, alertness)]
-    arrive = not (alertness.age(Rule.VISITS_FELL) or any(one and one.is_out for one in judged))
+    arrive = not (
+        alertness.age(Rule.VISITS_FELL) or any(judgement and judgement.is_out for judgement in judged)
+    )
     judged.append(_fall(Rule.ORDERS_FELL, "", counts.orders, alertness, arrivals))
     if arrive:
         judged += [

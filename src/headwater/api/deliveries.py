@@ -35,9 +35,9 @@ async def list_deliveries(call: Call) -> DeliveryPage:
 async def replay_deliveries(call: Call) -> ReplayResult:
     """Queue finished deliveries again, under the ids that the platform knows."""
     destination_id = call.path_id("destination_id")
-    again = parameters.read_replay(await call.body())
+    replay = parameters.read_replay(await call.body())
     async with call.change() as connection:
-        result = await delivery_log.replay(connection, call.space_id, destination_id, again)
+        result = await delivery_log.replay(connection, call.space_id, destination_id, replay)
         call.note(AuditChange("destination", destination_id, after={"replayed": result.queued}))
         return result
 

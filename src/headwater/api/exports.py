@@ -70,8 +70,8 @@ def describe_progress(job: ExportJob) -> str:
     if job.status == "failed":
         return job.error or "The export failed."
     if job.status == "queued":
-        again = "The export is queued to be tried again"
-        return f"{again}. {job.error}" if job.error else "The export is queued."
+        retry_text = "The export is queued to be tried again"
+        return f"{retry_text}. {job.error}" if job.error else "The export is queued."
     if job.rows_total is None:
         return "The export is being prepared."
     return f"{job.rows_done} rows written so far, from {job.rows_total} {job.kind}."

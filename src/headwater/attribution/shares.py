@@ -108,18 +108,18 @@ class WeightedRecipients:
         if self._equal:
             return self._recipients.evenly(units)
         recipients, (totals, places) = self._recipients, self._totals
-        shares, lost = _divide(units, recipients, self._weights, totals)
+        shares, remainders = _divide(units, recipients, self._weights, totals)
         left_over = units - _sum_shares(shares, recipients)
         served = np.flatnonzero((left_over > 0) & (recipients.counts > 0))
         if not len(served):
             return shares
-        places = np.subtract(places, lost, out=lost)
+        places = np.subtract(places, remainders, out=remainders)
         ordered, next_ones = np.sort(places), recipients.firsts + left_over
         last = np.full(len(units), -1)
         last[served] = ordered[next_ones[served] - 1]
         shares += places <= last[recipients.events]
-        some = served[left_over[served] < recipients.counts[served]]
-        tied = some[ordered[next_ones[some]] == last[some]]
+        partly_served = served[left_over[served] < recipients.counts[served]]
+        tied = partly_served[ordered[next_ones[partly_served]] == last[partly_served]]
         shares[self._find_unserved(tied, places, last, left_over)] -= 1
         return shares
 
@@ -163,16 +163,16 @@ def _divide(
         product = units[recipients.events]
         product *= weights
         return np.divmod(product, totals, out=(product, np.empty_like(product)))
-    shares, lost = np.zeros_like(weights), np.zeros_like(weights)
+    shares, remainders = np.zeros_like(weights), np.zeros_like(weights)
     for digit in reversed(range(_DIGITS)):
         digits = (units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1))[recipients.events]
         digits *= weights
-        lost <<= _DIGIT_BITS
-        lost += digits
-        more, lost = np.divmod(lost, totals, out=(digits, lost))
+        remainders <<= _DIGIT_BITS
+        remainders += digits
+        next_shares, remainders = np.divmod(remainders, totals, out=(digits, remainders))
         shares <<= _DIGIT_BITS
-        shares += more
-    return shares, lost
+        shares += next_shares
+    return shares, remainders
 
 
 _NUMBERS = 1 + LAST_NUMBER

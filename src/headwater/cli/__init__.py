@@ -48,5 +48,5 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
     known_names = Names(READERS)
     for name, full in unknown.items():
         if near := known_names.near(name):
-            meant = " or ".join(PREFIX + name.upper() for name in near)
-            raise SettingError(f"{full}: there is no such setting. Did you mean {meant}?")
+            suggestion = " or ".join(PREFIX + name.upper() for name in near)
+            raise SettingError(f"{full}: there is no such setting. Did you mean {suggestion}?")

@@ -111,5 +111,5 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
 def wait(settings: Settings, arguments: Namespace) -> int:
     """Return 0 when nothing of the Space is queued or due at an active destination, 1 after the timeout."""
     with autocommit_connection(settings) as connection:
-        done = delivery_log.wait_until_sent(connection, arguments.space, arguments.timeout)
-    return 0 if done else 1
+        is_done = delivery_log.wait_until_sent(connection, arguments.space, arguments.timeout)
+    return 0 if is_done else 1

@@ -183,20 +183,25 @@ def test(settings: Settings, arguments: Namespace) -> int:
 @prints
 async def preview(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        shown = await load_preview(connection, arguments.space, arguments.destination, arguments.event)
-    answer = msgspec.to_builtins(shown)
+        delivery_preview = await load_preview(
+            connection, arguments.space, arguments.destination, arguments.event
+        )
+    answer = msgspec.to_builtins(delivery_preview)
     if arguments.json:
         return answer
     facts = [(name, value) for name, value in answer.items() if value is not None]
     fields = [
         (field.path, f"{plain_text(field.value)}{f' ({field.origin})' if field.origin else ''}")
-        for field in shown.fields
+        for field in delivery_preview.fields
     ]
     return join_sections(
         [
             list_values([fact for fact in facts if not isinstance(fact[1], list)]),
             section("Fields", list_values(fields)),
-            section("Missing for a better match", list_values([(m.name, m.advice) for m in shown.missing])),
+            section(
+                "Missing for a better match",
+                list_values([(m.name, m.advice) for m in delivery_preview.missing]),
+            ),
         ]
     )
 

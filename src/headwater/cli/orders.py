@@ -50,13 +50,13 @@ async def compare(settings: Settings, arguments: Namespace) -> list[Row]:
     """Print each step from the list's totals to ours. Raise Failure for a list that cannot be read."""
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
-    listed = _read_list(space, arguments)
-    days = _read_days(listed, arguments)
-    for refusal in listed.refused[:LISTED]:
+    order_list = _read_list(space, arguments)
+    days = _read_days(order_list, arguments)
+    for refusal in order_list.refused[:LISTED]:
         print_note(refusal)
     async with transaction(settings) as connection:
         try:
-            result = await compare_orders(connection, space, listed.orders, days)
+            result = await compare_orders(connection, space, order_list.orders, days)
         except Invalid as invalid:
             raise Failure(" ".join(rule for rules in invalid.errors.values() for rule in rules)) from None
     return _list_differences(result) if arguments.orders else _list_steps(result)
@@ -81,7 +81,7 @@ def _read_list(space: Space, arguments: Namespace) -> OrderList:
 def _read_days(listed: OrderList, arguments: Namespace) -> tuple[date, date]:
     days = (_read_day("--first", arguments.first), _read_day("--last", arguments.last))
     usual = listed.days or (None, None)
-    first, last = (chosen or own for chosen, own in zip(days, usual, strict=True))
+    first, last = (typed_day or list_day for typed_day, list_day in zip(days, usual, strict=True))
     if first is None or last is None:
         raise Failure("the file has orders without a day: choose the period with --first and --last")
     if last < first:

@@ -62,8 +62,8 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
     changes = read_changes({name: text for name, text in values.items() if text is not None})
     async with transaction(settings) as connection:
         space = await spaces.create_space(connection, changes)
-        made = AuditChange("space", space.id, after={"name": space.name})
-        await note_change(connection, arguments, made, space.id)
+        audit_change = AuditChange("space", space.id, after={"name": space.name})
+        await note_change(connection, arguments, audit_change, space.id)
         await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         url = await fetch_base_url(connection, settings)
         row = await _describe(connection, space)

@@ -134,9 +134,9 @@ def check(settings: Settings, arguments: Namespace) -> int:
         async with Egress(list_operator_hosts(service)) as egress:
             return await check_connection(stored, egress, AccountKey(arguments.space, arguments.connection))
 
-    found = asyncio.run(ask())
-    print_output(msgspec.to_builtins(found), as_json=arguments.json)
-    return 0 if found.ok else 1
+    check_result = asyncio.run(ask())
+    print_output(msgspec.to_builtins(check_result), as_json=arguments.json)
+    return 0 if check_result.ok else 1
 
 
 @group.command("disconnect", "delete a connection; its spend stays", *EXISTING)

@@ -75,9 +75,9 @@ SETTINGS = (
 )
 @prints
 async def add(settings: Settings, arguments: Namespace) -> Noted:
-    given: dict[str, Any] = {"title": arguments.name, "domains": []}
-    given |= _read_settings(arguments)
-    provider = read_provider(arguments.name, arguments.issuer, arguments.client_id, given)
+    setting_values: dict[str, Any] = {"title": arguments.name, "domains": []}
+    setting_values |= _read_settings(arguments)
+    provider = read_provider(arguments.name, arguments.issuer, arguments.client_id, setting_values)
     provider = _with_secret(settings, arguments, provider)
     async with change(settings, arguments, "sso_provider") as connection:
         await _check_spaces(connection, provider)
@@ -94,9 +94,9 @@ async def change_settings(settings: Settings, arguments: Namespace) -> Row:
     """Replace the given options; others stay."""
     async with change(settings, arguments, "sso_provider") as connection:
         before = await fetch_provider(connection, arguments.name)
-        given = msgspec.to_builtins(before.settings) | _read_settings(arguments)
+        setting_values = msgspec.to_builtins(before.settings) | _read_settings(arguments)
         client_id = arguments.client_id or before.client_id
-        provider = read_provider(before.name, before.issuer, client_id, given)
+        provider = read_provider(before.name, before.issuer, client_id, setting_values)
         provider = msgspec.structs.replace(provider, sealed_secret=before.sealed_secret)
         provider = _with_secret(settings, arguments, provider)
         await _check_spaces(connection, provider)
@@ -178,7 +178,7 @@ async def make_optional(settings: Settings, arguments: Namespace) -> Row:
 
 def _read_settings(arguments: Namespace) -> dict[str, Any]:
     """Return the given settings. Raise Failure."""
-    given: dict[str, Any] = {
+    setting_values: dict[str, Any] = {
         "title": arguments.title,
         "domains": arguments.domain and [text.strip().lower() for text in arguments.domain],
         "rules": arguments.role and [msgspec.to_builtins(_read_rule(text)) for text in arguments.role],
@@ -187,13 +187,13 @@ def _read_settings(arguments: Namespace) -> dict[str, Any]:
         "verified_claim": arguments.verified_claim,
         "required": arguments.require and read_pairs(arguments.require),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in setting_values.items() if value is not None}
 
 
 def _read_rule(text: str) -> RoleRule:
     """Raise Failure."""
-    space_id, _, rest = text.partition(":")
-    role, colon, group_name = rest.partition(":")
+    space_id, _, role_text = text.partition(":")
+    role, colon, group_name = role_text.partition(":")
     try:
         return RoleRule(int(space_id), Role(role), group_name if colon else None)
     except ValueError:

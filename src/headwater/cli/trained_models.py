@@ -62,8 +62,8 @@ async def make(settings: Settings, arguments: Namespace) -> Output:
     async with change(settings, arguments) as connection:
         trained_model = await train_model(connection, arguments.space, arguments.name, request)
         weights = await fetch_weights(connection, arguments.space, trained_model.id)
-        made = AuditChange("trained_model", trained_model.id, after={"name": trained_model.name})
-        await note_change(connection, arguments, made)
+        audit_change = AuditChange("trained_model", trained_model.id, after={"name": trained_model.name})
+        await note_change(connection, arguments, audit_change)
     return [asdict(weight) for weight in weights]
 
 

@@ -62,8 +62,8 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
                 raise Failure("--password-stdin: a new account needs a password")
             name = arguments.name or ""
             user = await users.create_user(connection, arguments.email, password_hash, name)
-            made = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
-            await note_change(connection, arguments, made, INSTALLATION)
+            audit_change = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
+            await note_change(connection, arguments, audit_change, INSTALLATION)
         await _put_member(connection, arguments.space, user.id, role)
         url = await fetch_base_url(connection, settings)
     row = _describe(user, arguments.space) | {"role": role.value, "created": created}
@@ -165,11 +165,14 @@ async def log_out(settings: Settings, arguments: Namespace) -> Row:
             user_ids = await users.list_user_ids(connection)
         else:
             user_ids = [(await fetch_user(connection, arguments.email)).id]
-        ended = [
+        ended_logins = [
             await users.end_logins(connection, user_id, revoke_tokens=arguments.revoke_tokens)
             for user_id in user_ids
         ]
-        row = {"sessions": sum(one.sessions for one in ended), "tokens": sum(one.tokens for one in ended)}
+        row = {
+            "sessions": sum(logins.sessions for logins in ended_logins),
+            "tokens": sum(logins.tokens for logins in ended_logins),
+        }
         user_id = "" if arguments.all else user_ids[0]
         await note_change(connection, arguments, AuditChange("user", user_id, after={"ended": row}))
     return row

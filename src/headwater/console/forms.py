@@ -200,8 +200,8 @@ def refuse_foreign(request: Request) -> None:
             raise FormRefused("The browser did not report which site sent the form.")
         return
     base_url = shared.settings.base_url
-    same = origin == base_url if base_url else _parse_host(origin) == request.headers.get("host")
-    if not same:
+    is_same_site = origin == base_url if base_url else _parse_host(origin) == request.headers.get("host")
+    if not is_same_site:
         raise FormRefused(f"The form was sent from another site than {base_url or 'this one'}.")
 
 

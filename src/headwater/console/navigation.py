@@ -134,9 +134,9 @@ def find_place(end: str, tab: Tab | None = None) -> PagePlace:
     unless the page names its `tab`.
     """
     places = [PagePlace(entry, tab) for entry in ENTRIES for tab in entry.tabs if tab.contains(end)]
-    named = next((place for place in places if place.tab == tab), None)
-    if named is not None:
-        return named
+    tab_place = next((place for place in places if place.tab == tab), None)
+    if tab_place is not None:
+        return tab_place
     if places:
         return max(places, key=lambda place: len(place.tab.end) if place.tab else 0)
     title = _OTHERS.get("/" + end.split("/")[1] if end else "")

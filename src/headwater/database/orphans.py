@@ -42,10 +42,10 @@ class ServerLock(Struct, frozen=True):
 
     def end_server(self, timeout: float) -> bool:
         """End a running server: cleanly, and by force after `timeout` seconds. Returns the success."""
-        begun = time.monotonic()
+        start = time.monotonic()
         sent_signals: set[tuple[int, signal.Signals]] = set()
         while self._is_alive():
-            passed = time.monotonic() - begun
+            passed = time.monotonic() - start
             if passed > 2 * timeout:
                 return False
             due = self._signals(in_order=passed < timeout) - sent_signals

@@ -93,12 +93,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        found = answer_google(self.path, dict(self.headers), body)
-        self._send(*(found or answer_conversions(self.path, body) or answer(self.path, body)))
+        google_answer = answer_google(self.path, dict(self.headers), body)
+        self._send(*(google_answer or answer_conversions(self.path, body) or answer(self.path, body)))
 
     def do_GET(self) -> None:
-        found = answer_meta(self.path, dict(self.headers)) or answer_conversions(self.path, b"")
-        self._send(*(found or answer(self.path, b"")))
+        platform_answer = answer_meta(self.path, dict(self.headers)) or answer_conversions(self.path, b"")
+        self._send(*(platform_answer or answer(self.path, b"")))
 
     def _send(self, status: int, content: Any) -> None:
         data = json.dumps(content).encode()

@@ -48,11 +48,11 @@ def answer_meta(target: str, headers: Mapping[str, str]) -> Answer | None:
         return 400, {
             "error": {"message": "Invalid OAuth access token.", "type": "OAuthException", "code": 190}
         }
-    found = find_account("meta", called[1])
-    if found is None:
+    shop_account = find_account("meta", called[1])
+    if shop_account is None:
         message = f"Object with ID 'act_{called[1]}' does not exist"
         return 400, {"error": {"message": message, "code": 100, "error_subcode": 33}}
-    shop, account = found
+    shop, account = shop_account
     if called[2] is None:
         return 200, {
             "id": f"act_{called[1]}",
@@ -89,10 +89,10 @@ def answer_google(target: str, headers: Mapping[str, str], body: bytes) -> Answe
     called = _GOOGLE.fullmatch(urlsplit(target).path)
     if called is None:
         return None
-    found = find_account("google", called[1])
-    if found is None or not headers.get("developer-token"):
+    shop_account = find_account("google", called[1])
+    if shop_account is None or not headers.get("developer-token"):
         return 403, _google_error("PERMISSION_DENIED", "authorizationError", "USER_PERMISSION_DENIED")
-    shop, account = found
+    shop, account = shop_account
     customer = {
         "resourceName": f"customers/{called[1]}",
         "id": called[1],
@@ -148,8 +148,8 @@ def _rows(shop: Shop, account: AdAccount, first: str, last: str) -> list[Payload
 
 
 def _part(row: Payload, now: datetime) -> Payload:
-    begun = datetime.combine(date.fromisoformat(row["date"]), datetime.min.time(), UTC)
-    share = Decimal(int((now - begun).total_seconds())) / _SECONDS_A_DAY
+    day_start = datetime.combine(date.fromisoformat(row["date"]), datetime.min.time(), UTC)
+    share = Decimal(int((now - day_start).total_seconds())) / _SECONDS_A_DAY
     counts: Payload = {
         name: int(row[name] * share) for name in ("impressions", "clicks", "platform_conversions")
     }

@@ -252,9 +252,9 @@ class _Filling:
     def _test_site(self, sample: SampleSpace) -> None:
         """Test the site after everything else: a test counts only data received since it began."""
         url = f"{sample.shop.origin}/"
-        begun = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
-        if begun is not None:
-            walk_through(self._tracker(sample), self._client(sample), sample.shop, begun)
+        site_test = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
+        if site_test is not None:
+            walk_through(self._tracker(sample), self._client(sample), sample.shop, site_test)
             self._wait()
 
     def _client(self, sample: SampleSpace) -> ApiClient:

@@ -112,8 +112,8 @@ def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Pa
     """Return an item dated one second early: a page is opened before any action on it."""
     ago = datetime.now(UTC) - moment + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
-    given = {name: value for name, value in values.items() if value is not None}
-    return {"type": kind, "key": _make_uuid(key), "ago": milliseconds, **given}
+    item_values = {name: value for name, value in values.items() if value is not None}
+    return {"type": kind, "key": _make_uuid(key), "ago": milliseconds, **item_values}
 
 
 class _PageView(Struct, frozen=True):

@@ -88,8 +88,8 @@ def _credited_lines(
     is_shared_out = model.take is CreditedTouches.EACH
     parts = fields.line_parts(names, fields.compose_credit(model))
     shared = [line_part for line_part in parts if line_part.is_per_event and is_shared_out]
-    others = [name for line_part in parts if line_part not in shared for name in line_part.names]
-    columns = [(SQL("e.{}").format(name), name) for name in fields.event_columns(others)]
+    other_names = [name for line_part in parts if line_part not in shared for name in line_part.names]
+    columns = [(SQL("e.{}").format(name), name) for name in fields.event_columns(other_names)]
     columns += [(line_part.json, line_part.column) for line_part in shared]
     amounts = fields.select_amounts(names)
     events = queries["credited_events"].format(
@@ -107,6 +107,6 @@ def _credited_lines(
         ),
         rows=credited_rows(attribution, SQL("true"), events, event_columns, amounts),
         columns=SQL(", ").join(SQL("c.{}").format(name) for _, name in columns),
-        joins=fields.joins(others, {"e"}),
+        joins=fields.joins(other_names, {"e"}),
         order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

@@ -81,9 +81,9 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
     if table is not None:
         names = {parameter.name for parameter in KINDS[table].content}
         request = {key: value for key, value in members.items() if key in names}
-        for other in _CONTENT.keys() - names:
-            if members.get(other) is not None:
-                query.refuse(other, f"is not part of an export of {table}.")
+        for other_name in _CONTENT.keys() - names:
+            if members.get(other_name) is not None:
+                query.refuse(other_name, f"is not part of an export of {table}.")
         KINDS[table].check(query, space)
     query.finish()
     assert table is not None

@@ -83,8 +83,8 @@ async def take(connection: AsyncConnection, bucket: str, demands: Iterable[Quota
     await cursor.execute(statement, [bucket, *columns], prepare=True, binary=True)
     current_time = time.time()
     quotas = {
-        space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, current_time)
-        for space_id, allowed, granted, used, minute in await cursor.fetchall()
+        space_id: _quota(allowed, granted, used_units, int(minute.timestamp()) + 60, current_time)
+        for space_id, allowed, granted, used_units, minute in await cursor.fetchall()
     }
     for demand in ordered:
         if quotas[demand.space_id].granted < demand.cost:

@@ -122,12 +122,14 @@ def _remove_source(parameters: dict[str, str]) -> dict[str, str]:
 
 def _remove_stale(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
     """Remove stale click ids, and other marks of their networks without another click id."""
-    live = {clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale}
-    gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
+    live_networks = {
+        clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale
+    }
+    stale_networks = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live_networks
     return {
         name: value
         for name, value in parameters.items()
-        if name not in stale and clicks.ADS.get(name) not in gone
+        if name not in stale and clicks.ADS.get(name) not in stale_networks
     }
 
 

@@ -97,10 +97,10 @@ def _decode_text(raw: str) -> str:
     if "%" not in value:
         return value
     try:
-        again = unquote(value, errors="strict")
+        decoded_value = unquote(value, errors="strict")
     except UnicodeDecodeError:
         return value
-    return _clean(value, again) if again.isprintable() else value
+    return _clean(value, decoded_value) if decoded_value.isprintable() else value
 
 
 def _clean(raw: str, value: str) -> str:

@@ -36,8 +36,8 @@ def refuse_source(word: str, sources: tuple[str, ...]) -> str | None:
     if word in sources:
         return None
     names = _names(sources)
-    meant = tuple(source for source in _meant(word) if source in sources)
-    return names.refusal(word, meant or names.nearest(word))
+    suggestions = tuple(source for source in _meant(word) if source in sources)
+    return names.refusal(word, suggestions or names.nearest(word))
 
 
 def refuse_channel(word: str) -> str | None:

@@ -83,13 +83,13 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
     """Return the changes after one number, up to another. `versions` must be complete in between. Raises
     TooManyChangesError.
     """
-    changes, same, work = SpendChanges(), list[LedgerRow](), 0
+    changes, unchanged_rows, work = SpendChanges(), list[LedgerRow](), 0
     by_day: dict[DayKey, list[SpendVersion]] = {}
     for version in versions:
         by_day.setdefault(version.row[:3], []).append(version)
     for day_versions in by_day.values():
         if all(version.start <= since and version.end > until for version in day_versions):
-            same += [version.row for version in day_versions]
+            unchanged_rows += [version.row for version in day_versions]
         else:
             numbers = range(since + 1, until + 1)
             work += len(day_versions) * len(
@@ -98,7 +98,7 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
             if work > MOST_WORK:
                 raise TooManyChangesError
             _split_day(changes, day_versions, numbers)
-    pieces = list(break_down(same))
+    pieces = list(break_down(unchanged_rows))
     changes.start += pieces
     changes.end += pieces
     return changes
@@ -112,11 +112,11 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
         share = changes.causes.setdefault(cause, SpendShare())
         for row in rows:
             former = rows_before.pop(row[:5], None)
-            gone = cause is ChangeCause.SPEND_DELETIONS
-            if not gone:
+            is_deleted = cause is ChangeCause.SPEND_DELETIONS
+            if not is_deleted:
                 rows_before[row[:5]] = row
-            difference = _minus(NOTHING if gone else row.figures, former)
-            share.rows.append(ChangedSpend(row._replace(figures=difference), not gone, number))
+            difference = _minus(NOTHING if is_deleted else row.figures, former)
+            share.rows.append(ChangedSpend(row._replace(figures=difference), not is_deleted, number))
         after = list(break_down(rows_before.values()))
         share.gone += set(before) - set(after)
         share.new += set(after) - set(before)

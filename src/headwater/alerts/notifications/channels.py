@@ -171,12 +171,12 @@ def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
         raise NotFound("Page")
     expected = mail_token(key, int(space), int(channel)).rpartition(".")[2]
     try:
-        same = hmac.compare_digest(
+        is_signature_valid = hmac.compare_digest(
             base64.urlsafe_b64decode(signature.encode()), base64.urlsafe_b64decode(expected)
         )
     except (binascii.Error, ValueError):
-        same = False
-    if not same:
+        is_signature_valid = False
+    if not is_signature_valid:
         raise NotFound("Page")
     return int(space), int(channel)
 

@@ -79,7 +79,7 @@ class Watcher:
         for duty in self._duties:
             async with self._database.connection() as connection:
                 due = await duty.find(connection, current_time)
-            due = [one for one in due if self._is_trusted(duty, one)]
+            due = [space_id for space_id in due if self._is_trusted(duty, space_id)]
             await asyncio.gather(*(self._attend(duty, space_id, current_time) for space_id in due))
             pieces += len(due)
         return pieces

@@ -46,10 +46,10 @@ async def read_arrivals(
         "sales": list(SALES_EVENTS),
     }
     cursor = connection.cursor(row_factory=class_row(_Visitor))
-    seen = await fetch_one(cursor, queries["visitor"], values)
+    views = await fetch_one(cursor, queries["visitor"], values)
     is_lost = test.probe is not None and test.probe.lost_between is not None
-    counts_all = is_lost and not seen.clicked
-    contacts = seen.other_contacts if counts_all else seen.clicked_contacts
+    counts_all = is_lost and not views.clicked
+    contacts = views.other_contacts if counts_all else views.clicked_contacts
     values["contacts"] = contacts
     identifier_cursor = connection.cursor(row_factory=class_row(_Known))
     orders = connection.cursor(row_factory=class_row(ArrivedOrder))
@@ -57,8 +57,8 @@ async def read_arrivals(
     visitor = await fetch_one(identifier_cursor, queries["known"], values)
     (waiting,) = await fetch_one(connection, queries["waiting"], values)
     return Arrivals(
-        page_views=seen.others if counts_all else seen.clicked,
-        other_views=0 if counts_all else seen.others,
+        page_views=views.others if counts_all else views.clicked,
+        other_views=0 if counts_all else views.others,
         is_identified=visitor.is_identified,
         has_token=visitor.has_token,
         orders=await fetch_all(orders, queries["orders"], values),

@@ -30,20 +30,20 @@ LONGEST_QUOTE = 120
 
 def judge(evidence: SiteEvidence) -> SiteVerdict:
     arrivals = evidence.arrivals
-    done: set[StepName] = set()
+    done_steps: set[StepName] = set()
     if arrivals.page_views:
-        done.add(StepName.PAGE_VIEW)
+        done_steps.add(StepName.PAGE_VIEW)
     if arrivals.is_identified:
-        done.add(StepName.IDENTIFY)
+        done_steps.add(StepName.IDENTIFY)
     if any(order.is_of_test for order in arrivals.orders):
-        done.add(StepName.PURCHASE)
+        done_steps.add(StepName.PURCHASE)
     faults = [
         *(() if arrivals.page_views else _check_page(evidence)),
         *_check_redirects(evidence),
         *_check_visitor(evidence),
         *_check_orders(evidence),
     ]
-    return SiteVerdict(frozenset(done), faults)
+    return SiteVerdict(frozenset(done_steps), faults)
 
 
 def _check_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
@@ -137,13 +137,13 @@ def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
 def _blocked(tag: TagFacts) -> SiteFault:
     directives = [directive for directive in (tag.script_blocked_by, tag.reports_blocked_by) if directive]
     words = " and ".join(f"`{directive}`" for directive in dict.fromkeys(directives))
-    what = "the script" if tag.script_blocked_by else "its reports"
+    blocked_resource = "the script" if tag.script_blocked_by else "its reports"
     parts = urlsplit(tag.source)
     origin = f"{parts.scheme}://{parts.netloc}"
     return SiteFault(
         FaultKind.POLICY_BLOCKS,
         "The page's security policy blocks the tracker",
-        f"The page's Content-Security-Policy does not allow {what}: {words} does not name"
+        f"The page's Content-Security-Policy does not allow {blocked_resource}: {words} does not name"
         f" `{_quote(origin)}`.",
         f"Add `{_quote(origin)}` to `script-src` and to `connect-src` of the policy.",
     )

@@ -71,7 +71,7 @@ class _Probing:
         self._ends = time.monotonic() + SECONDS
 
     async def run(self) -> PageProbe:
-        url, lost = with_click(self._target.url, self._target.click_id), None
+        url, lost_between = with_click(self._target.url, self._target.click_id), None
         for _ in range(MOST_REDIRECTS + 1):
             response = await self._get(url)
             location = response.headers.get("location")
@@ -80,20 +80,20 @@ class _Probing:
             after = _resolve(url, location)
             if after is None:
                 return PageProbe(failure="The page redirects to an invalid address.")
-            if lost is None and self._has_click(url) and not self._has_click(after):
-                lost = (_bare(url), _bare(after))
+            if lost_between is None and self._has_click(url) and not self._has_click(after):
+                lost_between = (_bare(url), _bare(after))
             url = after
         else:
             return PageProbe(failure=f"The page redirects more than {MOST_REDIRECTS} times.")
         # A later redirect may bring it back.
-        lost = None if self._has_click(url) else lost
+        lost_between = None if self._has_click(url) else lost_between
         if response.status >= 400:
             failure = f"The page answered the server with HTTP {response.status}."
-            return PageProbe(failure=failure, final_url=_bare(url), lost_between=lost)
+            return PageProbe(failure=failure, final_url=_bare(url), lost_between=lost_between)
         source = read_page(response.body.decode("utf-8", "replace").replace("\0", " "))
         return PageProbe(
             final_url=_bare(url),
-            lost_between=lost,
+            lost_between=lost_between,
             tags=tuple(
                 [await self._read_tag(tag, url, response, source) for tag in self._own_tags(source, url)]
             ),

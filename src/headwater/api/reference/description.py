@@ -83,10 +83,10 @@ class ReferenceEntry(Struct, frozen=True):
 
 
 def add_tags(document: Schema) -> None:
-    used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
-    tags = [tag for tag in _ORDER if tag in used]
+    used_tags = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
+    tags = [tag for tag in _ORDER if tag in used_tags]
     document["tags"] = [
-        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*tags, *sorted(used - {*tags})]
+        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*tags, *sorted(used_tags - {*tags})]
     ]
 
 
@@ -104,10 +104,10 @@ def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
 def search(subjects: dict[str, list[ReferenceEntry]], wanted: str) -> dict[str, list[ReferenceEntry]]:
     """Return the operations that contain all words, by tag."""
     words = wanted.lower().split()
-    found = {
+    matches = {
         name: [entry for entry in entries if entry.contains(words)] for name, entries in subjects.items()
     }
-    return {name: entries for name, entries in found.items() if entries}
+    return {name: entries for name, entries in matches.items() if entries}
 
 
 def _operations(document: Schema) -> list[tuple[str, str, Schema]]:

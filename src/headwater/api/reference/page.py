@@ -64,11 +64,11 @@ class _Pages:
         }
 
     async def show(self, request: Request) -> Response:
-        wanted = request.query_params.get("q", "")[:_MAX_SEARCH].strip()
-        if not wanted:
+        search_text = request.query_params.get("q", "")[:_MAX_SEARCH].strip()
+        if not search_text:
             return _answer(self._introduction)
-        found = search(self._subjects, wanted)
-        return _answer(self._render("search.html", wanted=wanted, found=found))
+        matches = search(self._subjects, search_text)
+        return _answer(self._render("search.html", wanted=search_text, found=matches))
 
     async def show_subject(self, request: Request) -> Response:
         page = self._subject_pages.get(request.path_params["subject"])

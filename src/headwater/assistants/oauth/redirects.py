@@ -173,8 +173,8 @@ def find_registered(registered: Collection[str], uri: str) -> Redirect | None:
     if isinstance(redirect, RedirectRefusal):
         return None
     known_redirects = map(read_redirect, registered)
-    same = (
+    matches = (
         isinstance(known_redirect, Redirect) and known_redirect.is_same_as(redirect)
         for known_redirect in known_redirects
     )
-    return redirect if any(same) else None
+    return redirect if any(matches) else None

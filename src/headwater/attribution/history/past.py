@@ -172,9 +172,9 @@ class _Versions:
             cause = ChangeCause(why)
             start, start_cause = find_start(touch_id, until)
             last.pop(touch_id, None)
-            gone = cause is ChangeCause.WITHDRAWN_TOUCHES
-            end = make_moment(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
-            if not gone:
+            is_withdrawn = cause is ChangeCause.WITHDRAWN_TOUCHES
+            end = make_moment(until, Rank.TOUCHES_GONE if is_withdrawn else Rank.TOUCHES_NEW)
+            if not is_withdrawn:
                 last[touch_id] = end
             yield TouchVersion(
                 touch_id, contact_id, occurred_at, source_id, tag_set_id, start, end, start_cause, cause

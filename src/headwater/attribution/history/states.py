@@ -105,9 +105,9 @@ def gather_families(
     """Omit families without events."""
     merged: dict[int, int] = {}
     for merge in merges:
-        one, another = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
-        if one != another:
-            merged[max(one, another)] = min(one, another)
+        first_root, second_root = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
+        if first_root != second_root:
+            merged[max(first_root, second_root)] = min(first_root, second_root)
     families: dict[int, Family] = {}
     for event in events:
         families.setdefault(_find_root(event.contact_id, merged), Family()).events.append(event)
@@ -214,11 +214,11 @@ class FamilyHistory:
 
     def _order_steps(self) -> Iterator[_Step]:
         """A changed order decides whether orders from its second on are first."""
-        seen: set[int] = set()
+        order_ids: set[int] = set()
         for order in self._orders:
             second = order.at - order.at % _SECOND
-            if order.id not in seen:
-                seen.add(order.id)
+            if order.id not in order_ids:
+                order_ids.add(order.id)
                 yield _Step(order.start, order.start_cause, second)
             yield _Step(order.end, order.end_cause, second)
 

@@ -228,9 +228,9 @@ class _Day:
         all_ids = np.sort(np.concatenate([*selected.values()]))
         count = self._write_parts(selected, parts.sizes, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
-        done = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
-        self._connection.execute(queries["delete_changes"], self._values | done)
-        return BuildResult(len(done["ids"]), len(selected))
+        processed_ids = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
+        self._connection.execute(queries["delete_changes"], self._values | processed_ids)
+        return BuildResult(len(processed_ids["ids"]), len(selected))
 
     def _write_parts(self, selected: Mapping[int, IntArray], sizes: Sequence[int], fresh: PathData) -> int:
         """Write the segments of taken events, whose current paths are `fresh`, and return their number.

@@ -182,10 +182,10 @@ class PathData:
 
     def without_unused(self) -> PathData:
         """Remove touches that aren't on any path."""
-        used = self.touch_events() > 0
-        places = count_before(used)
+        is_used = self.touch_events() > 0
+        places = count_before(is_used)
         columns = {
-            column: values[used] if column in TOUCH_COLUMNS else values
+            column: values[is_used] if column in TOUCH_COLUMNS else values
             for column, values in self.columns.items()
         }
         columns[Column.STARTS] = places[self[Column.STARTS]].astype(np.int64)

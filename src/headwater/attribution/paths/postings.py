@@ -142,8 +142,8 @@ def _select_events(sources: list[int], paths: PathData) -> PathData:
     before = count_before(are_sources_among(sources, paths[Column.SOURCES]))
     has_touches = before[starts] < before[starts + paths[Column.LENGTHS]]
     columns = {column: paths[column] for column in _READ}
-    some = PathData(columns, paths.event_names, paths.events, paths.touches)
-    return some.select(has_touches).without_unused()
+    source_paths = PathData(columns, paths.event_names, paths.events, paths.touches)
+    return source_paths.select(has_touches).without_unused()
 
 
 def _pack_postings(source: int, event_ids: IntArray, marks: IntArray) -> bytes:

@@ -22,15 +22,15 @@ def removal_effects(transitions: FloatArray) -> FloatArray:
     """Return every source's removal effect, 0 to 1, from a matrix of counts. All 0 without conversions."""
     effects = np.zeros(len(transitions) - BESIDES_SOURCES)
     leaving = transitions.sum(axis=1)
-    used = np.flatnonzero(leaving[:CONVERSION])
-    chances = transitions[used] / leaving[used, None]
-    within, converting = chances[:, used], chances[:, CONVERSION]
-    visits = cast("FloatArray", np.linalg.inv(np.eye(len(used)) - within))
-    conversion: FloatArray = visits @ converting
-    if not len(used) or conversion[0] <= 0:
+    states = np.flatnonzero(leaving[:CONVERSION])
+    chances = transitions[states] / leaving[states, None]
+    source_chances, conversion_chances = chances[:, states], chances[:, CONVERSION]
+    visits = cast("FloatArray", np.linalg.inv(np.eye(len(states)) - source_chances))
+    conversion: FloatArray = visits @ conversion_chances
+    if not len(states) or conversion[0] <= 0:
         return effects
-    entering: FloatArray = visits[0] / visits.diagonal()
-    effects[used[1:] - 1] = (entering * conversion / conversion[0])[1:]
+    entry_chances: FloatArray = visits[0] / visits.diagonal()
+    effects[states[1:] - 1] = (entry_chances * conversion / conversion[0])[1:]
     return effects
 
 

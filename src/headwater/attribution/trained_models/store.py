@@ -201,10 +201,10 @@ async def _read_journeys(
         "lookback": request.window_days * 86_400,
     }
     cursor = connection.cursor(binary=True)
-    converted = await fetch_all(cursor, queries["converted"], bound)
-    lost = await fetch_all(cursor, queries["lost"], bound)
-    untouched = sum(sources is None for _, sources in converted)
-    return await asyncio.to_thread(_gather, converted, lost), untouched
+    converted_rows = await fetch_all(cursor, queries["converted"], bound)
+    lost_rows = await fetch_all(cursor, queries["lost"], bound)
+    untouched = sum(sources is None for _, sources in converted_rows)
+    return await asyncio.to_thread(_gather, converted_rows, lost_rows), untouched
 
 
 def _gather(converted: Rows, lost: Rows) -> JourneyKinds:

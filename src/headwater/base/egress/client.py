@@ -94,10 +94,10 @@ class Egress:
         host, request = self._request(call)
         attributes = {"http.request.method": call.method, "server.address": host}
         try:
-            with span(call.method, attributes, kind="client") as seen:
+            with span(call.method, attributes, kind="client") as request_span:
                 async with asyncio.timeout(self._seconds if seconds is None else seconds):
                     response = await self._exchange(request, most_bytes or self._most_bytes)
-                seen.note("http.response.status_code", response.status)
+                request_span.note("http.response.status_code", response.status)
                 return response
         except EgressError:
             raise

@@ -50,7 +50,7 @@ def take_name() -> str | None:
         return None
     name = os.environ[PROCESS]
     names = chain([name], (f"{name}.{number}" for number in count(2)))
-    os.environ[PROCESS] = free_name = next(one for one in names if _lock(one))
+    os.environ[PROCESS] = free_name = next(candidate for candidate in names if _lock(candidate))
     return free_name
 
 

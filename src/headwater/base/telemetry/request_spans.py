@@ -36,11 +36,11 @@ class TracedRequests:
         caller = {
             name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in _CONTEXT
         }
-        with span(method, {"http.request.method": method}, kind="server", caller=caller) as seen:
+        with span(method, {"http.request.method": method}, kind="server", caller=caller) as request_span:
 
             async def send_seen(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    seen.note("http.response.status_code", message["status"])
+                    request_span.note("http.response.status_code", message["status"])
                 await send(message)
 
             try:
@@ -48,11 +48,11 @@ class TracedRequests:
             finally:
                 route = self._route(scope)
                 if route is not None:
-                    seen.rename(f"{method} {route}")
-                    seen.note("http.route", route)
+                    request_span.rename(f"{method} {route}")
+                    request_span.note("http.route", route)
                 space_id = self._served_space()
                 if space_id is not None:
-                    seen.note("headwater.space_id", space_id)
+                    request_span.note("headwater.space_id", space_id)
 
     def _route(self, scope: Scope) -> str | None:
         """Return None without a match."""

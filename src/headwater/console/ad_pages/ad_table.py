@@ -154,15 +154,15 @@ class AdTable:
     ) -> Iterable[Row]:
         group = self._level(place)
         for row in self._sort(rows):
-            here = (*place, row.key or "")
-            below = inner.get(here)
-            yield self._row(row, report, here, is_open=below is not None)
+            row_place = (*place, row.key or "")
+            below = inner.get(row_place)
+            yield self._row(row, report, row_place, is_open=below is not None)
             if below is not None:
-                yield from self._rows(below.rows, below, inner, here)
+                yield from self._rows(below.rows, below, inner, row_place)
                 if any(below.without_place.spent):
-                    yield self._account_row(below, here, BELOW[group])
+                    yield self._account_row(below, row_place, BELOW[group])
                 if below.left_out:
-                    yield self._more_row(below, here, BELOW[group])
+                    yield self._more_row(below, row_place, BELOW[group])
 
     def _level(self, place: Place) -> Group:
         return list_levels(self.group)[len(place)]
@@ -171,19 +171,21 @@ class AdTable:
         column = BY_FIGURE.get(self.choices.sort)
         if column is None:
             return rows
-        known = [row for row in rows if get_figure(column, row.figures) is not None]
-        known.sort(
+        known_rows = [row for row in rows if get_figure(column, row.figures) is not None]
+        known_rows.sort(
             key=lambda row: get_figure(column, row.figures) or 0, reverse=not self.choices.is_ascending
         )
-        return [*known, *(row for row in rows if get_figure(column, row.figures) is None)]
+        return [*known_rows, *(row for row in rows if get_figure(column, row.figures) is None)]
 
     def _row(self, row: CostRow, report: CostReport, place: Place, *, is_open: bool) -> Row:
         group = self._level(place[:-1])
         behind = self._narrow(place, report.span)
         toggle = ""
         if group in BELOW and row.key:
-            rest = [other for other in self.choices.opened if other[: len(place)] != place]
-            toggle = self.link(open=[*map(write_place, rest if is_open else [*rest, place])])
+            other_places = [
+                opened_place for opened_place in self.choices.opened if opened_place[: len(place)] != place
+            ]
+            toggle = self.link(open=[*map(write_place, other_places if is_open else [*other_places, place])])
         head = Cell(title(group, GroupKey(row.key, row.label)))
         cells = (
             self._cell(column, row.figures, row.compared, behind, report) for column in self.choices.shown
@@ -196,9 +198,9 @@ class AdTable:
 
     def _more_row(self, report: CostReport, place: Place, group: Group) -> Row:
         """Return the number of rows left out, which leads to the rows of the level by themselves."""
-        rest = "row" if report.left_out == 1 else "rows"
+        noun = "row" if report.left_out == 1 else "rows"
         own_page = self._narrow(place, report.span).link(f"{self.base}/campaigns", group=str(group))
-        head = Cell(f"{report.left_out:,} more {rest} in the totals", own_page)
+        head = Cell(f"{report.left_out:,} more {noun} in the totals", own_page)
         return Row(head, (Cell(""),) * len(self.choices.shown), len(place) + 1)
 
     def _narrow(self, place: Place, span: DateTimeSpan) -> ReportView:
@@ -265,11 +267,13 @@ class AdTable:
         )
 
     def _totals(self, report: CostReport) -> Iterable[Row]:
-        then = report.comparable
+        previous_report = report.comparable
         yield Row(
             Cell("Platforms with spend"),
             tuple(
-                self._cell(column, report.with_spend, then and then.with_spend, None, report)
+                self._cell(
+                    column, report.with_spend, previous_report and previous_report.with_spend, None, report
+                )
                 for column in self.choices.shown
             ),
         )
@@ -283,7 +287,7 @@ class AdTable:
         yield Row(
             Cell("All, with and without spend"),
             tuple(
-                self._cell(column, report.total, then and then.total, self.view, report)
+                self._cell(column, report.total, previous_report and previous_report.total, self.view, report)
                 for column in self.choices.shown
             ),
         )

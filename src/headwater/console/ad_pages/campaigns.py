@@ -151,8 +151,8 @@ def list_headlines(report: CostReport) -> list[AdHeadline]:
 
 def _headline(report: CostReport, column: CostColumn) -> AdHeadline:
     costs, change = pick_totals(column.figure, report), None
-    if (then := report.comparable) is not None:
-        before = pick_totals(column.figure, then)
+    if (previous_report := report.comparable) is not None:
+        before = pick_totals(column.figure, previous_report)
         change = figures.written_change(costs.change(column.figure, before))
     return AdHeadline(column, get_figure(column, costs), change)
 
@@ -197,11 +197,13 @@ async def render_ads(page: ReportPage) -> Response:
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
-    kept = {name: value for name, value in reports.pairs.items() if name != "open"}
-    menu = ChoiceLinks(view, page.path, kept).own_menu("group", "By", GROUPS, reports.group, Group.PLATFORM)
+    kept_pairs = {name: value for name, value in reports.pairs.items() if name != "open"}
+    menu = ChoiceLinks(view, page.path, kept_pairs).own_menu(
+        "group", "By", GROUPS, reports.group, Group.PLATFORM
+    )
     return page.render(
         "ads.html",
-        read_bar(page.space, view, page.path, without=_NOT_HERE, also=kept),
+        read_bar(page.space, view, page.path, without=_NOT_HERE, also=kept_pairs),
         problem,
         page=content,
         menu=menu,

@@ -141,15 +141,15 @@ async def post_remove(visit: PageVisit) -> FlashMessage:
 async def _form_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | None = None) -> Response:
     channels = await list_channels(visit.connection, visit.space.id)
     sends_mail = visit.services.settings.sends_mail
-    own = _find_own(visit, channels)
+    own_channel = _find_own(visit, channels)
     if "channels" not in typed:
-        typed["channels"] = [str(own.id) if own else _ME] if sends_mail else []
+        typed["channels"] = [str(own_channel.id) if own_channel else _ME] if sends_mail else []
     values: dict[str, Any] = {
         "base": visit.path(),
         "path": visit.path("/alerts/reports"),
         "no_errors": defaultdict[str, list[str]](list),
         "channels": channels,
-        "me": visit.inside.visitor.user.email if own is None and sends_mail else None,
+        "me": visit.inside.visitor.user.email if own_channel is None and sends_mail else None,
         "title": SHAREABLE.get(typed["page"]),
         "cadences": {
             name: title if typed["page"] == KEEPS_PERIOD else title + period
@@ -195,11 +195,11 @@ async def _read_form(visit: PageVisit) -> NewReport:
 async def _choose_channels(visit: PageVisit) -> list[int] | None:
     """Return the ids of the chosen channels, or None if one does not exist."""
     channels = await list_channels(visit.connection, visit.space.id)
-    chosen = visit.form.texts("channels")
-    if not set(chosen) <= {_ME, *(str(channel.id) for channel in channels)}:
+    channel_texts = visit.form.texts("channels")
+    if not set(channel_texts) <= {_ME, *(str(channel.id) for channel in channels)}:
         return None
-    channel_ids = [int(text) for text in chosen if text != _ME]
-    if _ME in chosen:
+    channel_ids = [int(text) for text in channel_texts if text != _ME]
+    if _ME in channel_texts:
         channel_ids.append(await _provide_own_channel(visit, channels))
     return channel_ids
 
@@ -211,9 +211,9 @@ def _find_own(visit: PageVisit, channels: list[AlertChannel]) -> AlertChannel | 
 
 async def _provide_own_channel(visit: PageVisit, channels: list[AlertChannel]) -> int:
     """Return the id of the user's e-mail channel, which gets no alerts if it is new."""
-    own, user = _find_own(visit, channels), visit.inside.visitor.user
-    if own is not None:
-        return own.id
+    own_channel, user = _find_own(visit, channels), visit.inside.visitor.user
+    if own_channel is not None:
+        return own_channel.id
     new = NewChannel(EMAIL, user.display_name[:LONGEST_NAME], user.email, [], user.id)
     channel_id, _ = await create_channel(visit.connection, visit.space.id, new, visit.services.sealing_key)
     return channel_id

@@ -35,18 +35,18 @@ _FORM = "factor"
 
 
 async def show_challenge(request: Request) -> Response:
-    found = await _find_pending_user(request)
-    if found is None:
+    pending_user = await _find_pending_user(request)
+    if pending_user is None:
         return redirect(request, LOGIN, FlashMessage.LOGIN_EXPIRED)
-    return await _page(request, found[0], local_path(request.query_params.get("next")))
+    return await _page(request, pending_user[0], local_path(request.query_params.get("next")))
 
 
 async def post_challenge(request: Request) -> Response:
     form = await read_form(request, guest_key(request), _FORM)
-    next_path, found = local_path(form.text("next")), await _find_pending_user(request)
-    if found is None:
+    next_path, pending_user = local_path(form.text("next")), await _find_pending_user(request)
+    if pending_user is None:
         return redirect(request, LOGIN, FlashMessage.LOGIN_EXPIRED)
-    user, pending = found
+    user, pending = pending_user
     try:
         if form.text("credential"):
             await check_passkey(request, form, guest_key(request), user.id)

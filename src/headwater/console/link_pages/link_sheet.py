@@ -180,8 +180,8 @@ def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
     source = _BY_WORD.get(word.lower().replace("  ", " "))
     if source is None:
         near = _NAMES.near(word)
-        meant = f" Is it {' or '.join(near)}?" if near else " Sources lists all."
-        raise ValueError(f"There is no source “{word[:80]}”.{meant}")
+        suggestion = f" Is it {' or '.join(near)}?" if near else " Sources lists all."
+        raise ValueError(f"There is no source “{word[:80]}”.{suggestion}")
     if source not in LINKED:
         raise ValueError(f"Links can't have the source {source}.")
     return LinkParts(

@@ -117,8 +117,8 @@ class ArrivalsFeed:
 
 async def _fetch_tag(connection: AsyncConnection, space_id: int, until: datetime) -> str:
     mark = await fetch_one(connection, queries["mark"], {"space_id": space_id})
-    seen = repr((space_id, tuple(mark), f"{until:%Y-%m-%dT%H:%M}"))
-    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+    state = repr((space_id, tuple(mark), f"{until:%Y-%m-%dT%H:%M}"))
+    return hashlib.sha256(state.encode()).hexdigest()[:16]
 
 
 async def count_on_site(connection: AsyncConnection, space_id: int) -> int | None:

@@ -62,13 +62,13 @@ async def post_list(request: Request) -> Response:
     form, name = await multipart.fields()
     check_once(form, inside.visitor.form_key, FORM)
     try:
-        listed = await _receive_list(multipart.pieces(), name, inside.space)
-        days = _read_days(form, listed)
+        order_list = await _receive_list(multipart.pieces(), name, inside.space)
+        days = _read_days(form, order_list)
         async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
-            result = await compare_orders(connection, inside.space, listed.orders, days)
+            result = await compare_orders(connection, inside.space, order_list.orders, days)
     except (UnreadableError, FileTooLarge, Invalid) as error:
         return _page(request, inside, status=422, form=form, errors=_list_errors(error))
-    return _page(request, inside, form=form, name=name, listed=listed, result=result, rows=_draw(result))
+    return _page(request, inside, form=form, name=name, listed=order_list, result=result, rows=_draw(result))
 
 
 ROUTES.add("", post_list, "POST")
@@ -78,8 +78,8 @@ async def _receive_list(pieces: AsyncIterator[bytes], name: str, space: Space) -
     if not name:
         raise Invalid({"file": ["Choose the list to compare."]})
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-        async for piece in pieces:
-            await asyncio.to_thread(file.write, piece)
+        async for chunk in pieces:
+            await asyncio.to_thread(file.write, chunk)
         return await asyncio.to_thread(_read_list, cast("IO[bytes]", file), space)
 
 

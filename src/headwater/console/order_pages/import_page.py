@@ -102,8 +102,8 @@ async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
 
 @ROUTES.action("/start", _FORM, conflict=_show_progress)
 async def post_start(visit: PageVisit) -> FlashMessage:
-    job, again = await _fetch_job(visit), bool(visit.form.text("again"))
-    await start_job(visit.connection, visit.space.id, job, again=again)
+    job, is_retry = await _fetch_job(visit), bool(visit.form.text("again"))
+    await start_job(visit.connection, visit.space.id, job, again=is_retry)
     visit.note(AuditChange("import", job.id, after={"status": "queued"}))
     return FlashMessage.IMPORT_STARTED
 

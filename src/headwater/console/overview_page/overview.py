@@ -106,8 +106,8 @@ class OverviewLoader:
         self._page, self._view = page, page.view
         self._queries = OverviewQueries(page.space, page.view, datetime.now(UTC))
         self.basis, self.tiles = self._queries.basis, self._queries.tiles
-        wanted = str(page.query.single(TILE) or "")
-        self.tile = next((tile for tile in self.tiles if tile.name == wanted), self.tiles[0])
+        tile_name = str(page.query.single(TILE) or "")
+        self.tile = next((tile for tile in self.tiles if tile.name == tile_name), self.tiles[0])
         self.opened = [*dict.fromkeys(page.query.several(OPEN))]
         self.stacks = page.query.single(STACK) == Group.CHANNEL
 

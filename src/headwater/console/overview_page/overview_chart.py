@@ -79,7 +79,7 @@ def draw_overview(
         )
         for key in keys
     )
-    legend = tuple(Legend(part.name, part.colour) for part in series) if len(series) > 1 else ()
+    legend = tuple(Legend(layer.name, layer.colour) for layer in series) if len(series) > 1 else ()
     return OverviewChart(drawn, chart_steps, legend, bool(numbers.previous))
 
 
@@ -96,13 +96,15 @@ def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult])
 
 
 def _read_tile(tile: Tile, report: ReportResult) -> dict[str, Figure]:
-    whole, credited = FigureColumn(tile.measure), report.columns[-1]
+    whole_column, credited_column = FigureColumn(tile.measure), report.columns[-1]
     if tile.kind is TileKind.UNSEEN:
         return {
-            row.keys[0].value or "": figures.difference(row.figures[whole], [row.figures[credited]])
+            row.keys[0].value or "": figures.difference(
+                row.figures[whole_column], [row.figures[credited_column]]
+            )
             for row in report.rows
         }
-    return read_steps(report, whole)
+    return read_steps(report, whole_column)
 
 
 def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
@@ -129,11 +131,14 @@ def _stack(numbers: _Numbers, keys: Sequence[str]) -> list[Series]:
         Series(name, [_plot(numbers.channels[name].get(key)) for key in keys], COLOURS[name])
         for name in largest
     ]
-    rest = [
-        _plot(numbers.values.get(key)) - sum(part.values[at] for part in series)
-        for at, key in enumerate(keys)
+    other_values = [
+        _plot(numbers.values.get(key)) - sum(layer.values[index] for layer in series)
+        for index, key in enumerate(keys)
     ]
-    return [*series, Series("Other and no visit seen", [round(value, 6) for value in rest], NO_COLOUR)]
+    return [
+        *series,
+        Series("Other and no visit seen", [round(value, 6) for value in other_values], NO_COLOUR),
+    ]
 
 
 def _plot(value: Figure) -> float:

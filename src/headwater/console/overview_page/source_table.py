@@ -74,8 +74,10 @@ class SourceTable:
         table_rows: list[Row] = []
         for row in rows[:MOST_ROWS]:
             is_open = row.key in opened
-            rest = [key for key in opened if key != row.key]
-            toggle = link(open=rest if is_open else [*rest, row.key]) if len(row.sources) > 1 else ""
+            other_keys = [key for key in opened if key != row.key]
+            toggle = (
+                link(open=other_keys if is_open else [*other_keys, row.key]) if len(row.sources) > 1 else ""
+            )
             table_rows.append(self._row(row, largest, toggle=toggle, is_open=is_open))
             if is_open:
                 table_rows += [self._row(source, largest, depth=2) for source in row.sources]
@@ -101,7 +103,9 @@ class SourceTable:
         """Return rows in order of their value; spend without credit has rows too."""
         rows: dict[str, SourceRow] = {}
         column = FigureColumn(Measure.CONVERSION_RATE)
-        rate_by_platform = {row.keys[0].value: row.figures[column] for each in rates for row in each.rows}
+        rate_by_platform = {
+            row.keys[0].value: row.figures[column] for rate_report in rates for row in rate_report.rows
+        }
         by_platform = sorted(report.rows, key=lambda row: row.keys[0].value or "")
         for platform, of_platform in groupby(by_platform, key=lambda row: row.keys[0].value):
             sources = [self._read_source(row) for row in of_platform]
@@ -143,15 +147,15 @@ class SourceTable:
             spent = [row.costs.spent for row in rest if row.costs]
             joined.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
             yield joined
-        whole, conversions = self._basis.whole, Measure.CONVERSIONS
+        whole_measure, conversions = self._basis.whole, Measure.CONVERSIONS
         if report.unattributed is None or report.overall is None:
             total = self._read("All", report.total, self._basis.credited, Measure.CREDITED_CONVERSIONS)
         else:
-            unseen = self._read("No visit seen", report.unattributed.row, whole, conversions)
+            unseen = self._read("No visit seen", report.unattributed.row, whole_measure, conversions)
             unseen.visits = unseen.rate = None
             unseen.no_rate = _UNSEEN
             yield unseen
-            total = self._read("All", report.overall, whole, conversions)
+            total = self._read("All", report.overall, whole_measure, conversions)
         total.costs = costs.total if costs else None
         yield total
 

@@ -186,10 +186,15 @@ def _add_credit_now(
     """Add the credit that the model gives today, in percent, to credit that was sent for the same window."""
     by_model = {column.model: column for column in columns}
     for delivery in deliveries:
-        told, touch = delivery["credit"], delivery["touchpoint_id"]
-        if told is None or told["window_days"] != window_days or touch not in touches or not amount:
+        sent_credit, touch = delivery["credit"], delivery["touchpoint_id"]
+        if (
+            sent_credit is None
+            or sent_credit["window_days"] != window_days
+            or touch not in touches
+            or not amount
+        ):
             continue
-        credit = by_model[told["model"]].cells[touches.index(touch)].amount or Decimal(0)
+        credit = by_model[sent_credit["model"]].cells[touches.index(touch)].amount or Decimal(0)
         delivery["credit_now"] = credit / amount * 100
 
 

@@ -141,10 +141,10 @@ class ReportBar:
     @property
     def credit_title(self) -> str:
         """Return the model and the window in words."""
-        shown = [
+        chosen_titles = [
             menu.chosen for menu in self.credit if menu.name in ("attribution_model", "attribution_window")
         ]
-        return ", ".join(shown) or "How credit is given"
+        return ", ".join(chosen_titles) or "How credit is given"
 
     @property
     def undated(self) -> tuple[tuple[str, str], ...]:
@@ -265,14 +265,18 @@ class ChoiceLinks(Struct, frozen=True):
 
     def _filter(self, space: Space, text: str) -> Filter:
         group, key = text.split(":", 1)
-        rest = self.view.changed(only=tuple(other for other in self.view.only if other != text))
+        wider_view = self.view.changed(
+            only=tuple(other_filter for other_filter in self.view.only if other_filter != text)
+        )
         like = suggest_key(group, key)
         suggestion = None
         if like is not None:
             suggestion = Choice(
-                filter_text(space, group, like), self._to(rest.narrowed(f"{group}:{like}")), chosen=False
+                filter_text(space, group, like),
+                self._to(wider_view.narrowed(f"{group}:{like}")),
+                chosen=False,
             )
-        return Filter(filter_text(space, group, key), self._to(rest), suggestion)
+        return Filter(filter_text(space, group, key), self._to(wider_view), suggestion)
 
     def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
         """Return one-click filters: new or returning customers, and channels unless filters apply to events.

@@ -97,13 +97,13 @@ class ChannelContent(Struct, frozen=True):
 
     def credited(self, measure: Measure) -> Figure:
         """Return complete events minus unattributed ones. None for contacts, which can't be subtracted."""
-        row, nobody = self.report.total, self.report.unattributed
+        row, unattributed = self.report.total, self.report.unattributed
         column = FigureColumn(measure)
-        if nobody is None or measure in CREDITED | OF_VISITS or measure is Measure.SHARE:
+        if unattributed is None or measure in CREDITED | OF_VISITS or measure is Measure.SHARE:
             return row.figures[column]
         if measure is Measure.CONTACTS:
             return None
-        return figures.difference(row.figures[column], [nobody.row.figures[column]])
+        return figures.difference(row.figures[column], [unattributed.row.figures[column]])
 
     @property
     def sentence(self) -> str:
@@ -188,11 +188,11 @@ class ChannelReports:
     def _unattributed(self, report: ReportResult, course: Course, by_step: ReportResult) -> Headline | None:
         if report.unattributed is None or report.overall is None:
             return None
-        column, nobody, totals = self.basis.whole_column, report.unattributed.row, report.overall
-        current = figures.share(nobody.figures[column], totals.figures[column])
+        column, unattributed_row, totals = self.basis.whole_column, report.unattributed.row, report.overall
+        current = figures.share(unattributed_row.figures[column], totals.figures[column])
         change = None
-        if nobody.compared is not None and totals.compared is not None:
-            previous = figures.share(nobody.compared[column], totals.compared[column])
+        if unattributed_row.compared is not None and totals.compared is not None:
+            previous = figures.share(unattributed_row.compared[column], totals.compared[column])
             change = figures.change_between(current, previous)
         return Headline(UNATTRIBUTED, current, change, course.unattributed_line(by_step))
 

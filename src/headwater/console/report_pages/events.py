@@ -112,9 +112,9 @@ class EventLister:
         """
         space, current_time = self._page.space, datetime.now(UTC)
         query = self._read_query(current_time)
-        for listed in (_narrow_to_last_day(query, space, current_time), query):
-            rows = (await query_credits(connection, space.id, listed)).rows
-            if len(rows) == query.per_page or listed == query:
+        for listed_query in (_narrow_to_last_day(query, space, current_time), query):
+            rows = (await query_credits(connection, space.id, listed_query)).rows
+            if len(rows) == query.per_page or listed_query == query:
                 break
         return rows
 

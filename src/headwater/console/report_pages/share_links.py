@@ -128,14 +128,14 @@ async def _page(
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
     views = await list_member_views(visit.connection, visit.space.id, visit.user_id)
-    shown = {"name": "", "report": "", "days": USUAL_LIFETIME, "notes": ""} | typed
+    form_values = {"name": "", "report": "", "days": USUAL_LIFETIME, "notes": ""} | typed
     page_values: dict[str, Any] = {
         "links": links,
         "made": secret,
-        "typed": shown,
+        "typed": form_values,
         "errors": errors or {},
         "pages": SHAREABLE,
-        "reports": _list_reports(views, shown["report"]),
+        "reports": _list_reports(views, form_values["report"]),
         "lifetimes": LIFETIMES,
         "base": visit.path(),
         "makers": {member.user_id: member.display_name for member in members},

@@ -34,8 +34,8 @@ class TimeSteps:
     def align(self, values: Mapping[str, Figure], span: DateTimeSpan, empty: Figure) -> dict[str, Figure]:
         """Return another span's values by the keys of these steps, aligned from the start."""
         return {
-            key: values.get(other, empty)
-            for key, other in zip(self.keys, self._list_keys(span), strict=False)
+            key: values.get(other_key, empty)
+            for key, other_key in zip(self.keys, self._list_keys(span), strict=False)
         }
 
     def find_position(self, day: date) -> float | None:

@@ -65,12 +65,12 @@ async def _load(
     columns: tuple[Measure, ...],
 ) -> ReportContent:
     report = await query_report(connection, page.space.id, query)
-    sent = EventReport(choose_basis(view), query, columns, title_columns(page.space, view), report)
+    event_report = EventReport(choose_basis(view), query, columns, title_columns(page.space, view), report)
     return ReportContent(
-        [_write_headline(sent)],
+        [_write_headline(event_report)],
         describe_terms(query, report.timezone, report.currency, report.compared_span),
         report.span,
-        _build_table(sent),
+        _build_table(event_report),
         report.left_out_money,
         lambda: report_csv(answer_report(query, report)),
     )
@@ -105,8 +105,11 @@ def _build_table(sent: EventReport) -> ReportTable:
         for row in report.rows[:LISTED]
     ]
     if report.unattributed is not None:
-        nobody = report.unattributed.row.figures
-        values = (figures.written(c.measure, nobody[c]) if c in nobody else "" for c in columns)
+        unattributed_figures = report.unattributed.row.figures
+        values = (
+            figures.written(c.measure, unattributed_figures[c]) if c in unattributed_figures else ""
+            for c in columns
+        )
         rows.append(["Unattributed", *values])
     name = str(group).replace("_", " ").capitalize()
     return ReportTable(columns=[name, *(_title_column(sent, column) for column in columns)], rows=rows)

@@ -80,15 +80,15 @@ class _Outcome(Struct, frozen=True):
 async def _finish(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, lease: UUID, outcome: _Outcome
 ) -> bool:
-    again = outcome.again
+    retry_at = outcome.again
     values: dict[str, Any] = {
         "space_id": space.id,
         "id": scheduled.id,
         "lease": lease,
         "now": outcome.at,
         "error": outcome.error,
-        "attempts": scheduled.attempts if again else 0,
-        "next_at": again or scheduled.schedule.next_after(outcome.at, space.zone),
+        "attempts": scheduled.attempts if retry_at else 0,
+        "next_at": retry_at or scheduled.schedule.next_after(outcome.at, space.zone),
     }
     return await fetch_optional(connection, queries["finish"], values) is not None
 

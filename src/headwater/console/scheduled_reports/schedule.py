@@ -71,5 +71,5 @@ class Schedule(Struct, frozen=True):
 
 
 def _join_names(weekdays: Sequence[int]) -> str:
-    *others, last = (calendar.day_name[weekday] for weekday in weekdays)
-    return f"{', '.join(others)} and {last}" if others else last
+    *earlier_names, last_name = (calendar.day_name[weekday] for weekday in weekdays)
+    return f"{', '.join(earlier_names)} and {last_name}" if earlier_names else last_name

@@ -37,16 +37,16 @@ async def show_log(visit: PageVisit) -> Response:
     except Invalid as error:
         errors = error.errors
     entries = [] if errors else await list_entries(visit.connection, visit.space.id, search, PER_PAGE + 1)
-    shown = entries[:PER_PAGE]
-    chosen = {name: text for name, text in typed.items() if text}
+    page_entries = entries[:PER_PAGE]
+    filters = {name: text for name, text in typed.items() if text}
     values: dict[str, Any] = {
-        "entries": shown,
-        "earlier": urlencode({**chosen, "before": shown[-1].id}) if len(entries) > PER_PAGE else None,
-        "latest": urlencode(chosen) if before else None,
-        "file": f"{visit.path('/audit.ndjson')}?{urlencode(chosen)}",
+        "entries": page_entries,
+        "earlier": urlencode({**filters, "before": page_entries[-1].id}) if len(entries) > PER_PAGE else None,
+        "latest": urlencode(filters) if before else None,
+        "file": f"{visit.path('/audit.ndjson')}?{urlencode(filters)}",
         "here": visit.path("/audit"),
         "typed": typed,
-        "is_filtered": bool(chosen),
+        "is_filtered": bool(filters),
         "errors": errors,
         "ways": WAYS,
         "kinds": {kind: title_of(kind) for kind in KINDS},

@@ -44,9 +44,9 @@ async def read_activity(
 ) -> dict[int, SiteActivity]:
     cursor = connection.cursor(row_factory=class_row(_Seen))
     values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
-    seen = await fetch_all(cursor, queries["seen"], values)
-    is_all = sum(row.looked_at for row in seen) < MOST_VIEWS and len(seen) < MOST_ORIGINS
-    return {site.id: _activity(site, seen, is_all=is_all) for site in sites}
+    rows = await fetch_all(cursor, queries["seen"], values)
+    is_all = sum(row.looked_at for row in rows) < MOST_VIEWS and len(rows) < MOST_ORIGINS
+    return {site.id: _activity(site, rows, is_all=is_all) for site in sites}
 
 
 def _activity(site: Site, seen: Sequence[_Seen], *, is_all: bool) -> SiteActivity:

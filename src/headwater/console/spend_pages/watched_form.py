@@ -63,9 +63,9 @@ class TypedFile:
 
 @_NEW_PAGES.page("", Permission.CHANGE_SETTINGS)
 async def show_new(visit: PageVisit) -> Response:
-    chosen = visit.request.query_params
-    kind = _choose(chosen.get("kind"), KINDS, inputs.DEFAULT_KIND)
-    return _render(visit, TypedFile(kind, _choose(chosen.get("scheme"), ADDRESS_KINDS, _DEFAULT_SCHEME)))
+    query = visit.request.query_params
+    kind = _choose(query.get("kind"), KINDS, inputs.DEFAULT_KIND)
+    return _render(visit, TypedFile(kind, _choose(query.get("scheme"), ADDRESS_KINDS, _DEFAULT_SCHEME)))
 
 
 async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
@@ -175,14 +175,14 @@ def _address_field(typed: TypedFile) -> SettingField:
 
 def _render(visit: PageVisit, typed: TypedFile, row: WatchedFileRow | None = None) -> Response:
     fields = _setting_fields(typed.kind, typed.scheme, typed.settings)
-    kept = row is not None and row.address.startswith(f"{typed.scheme}:")
+    has_stored_scheme = row is not None and row.address.startswith(f"{typed.scheme}:")
     values: dict[str, Any] = {
         "typed": typed,
         "row": row,
-        "stored": row if kept else None,
+        "stored": row if has_stored_scheme else None,
         "errors": worded(typed.errors),
-        "needed": [_address_field(typed), *(each for each in fields if each.group is FieldGroup.ACCOUNT)],
-        "advanced": [each for each in fields if each.group is not FieldGroup.ACCOUNT],
+        "needed": [_address_field(typed), *(field for field in fields if field.group is FieldGroup.ACCOUNT)],
+        "advanced": [field for field in fields if field.group is not FieldGroup.ACCOUNT],
         "secrets": secret_fields(ADDRESS_KINDS[typed.scheme]),
         "address_kinds": [
             kind for name, kind in ADDRESS_KINDS.items() if name != "file" or _allows_files(visit)

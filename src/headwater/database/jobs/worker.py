@@ -171,7 +171,7 @@ class Worker:
             self._put_off(connection, duty, LOOK, error)
             return []
         self._put_offs.forget(duty, LOOK)
-        spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
+        spaces = [space_id for space_id in waiting if self._put_offs.is_due(duty, space_id)]
         random.shuffle(spaces)  # several workers should not queue up for the same Space
         return spaces
 
@@ -180,7 +180,7 @@ class Worker:
         postpones the Space. Raises it if the connection is closed.
         """
         try:
-            done = self._do(connection, duty, space_id)
+            has_worked = self._do(connection, duty, space_id)
         except TRANSIENT_ERRORS as error:
             self._put_off(connection, duty, space_id, error)
             return False
@@ -191,7 +191,7 @@ class Worker:
             with suppress(psycopg.Error):
                 connection.execute(CLEAR, success(space_id, duty.name))
         self._put_offs.forget(duty, space_id)
-        return done
+        return has_worked
 
     def _fail(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
         if connection.closed:

@@ -63,8 +63,8 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     if not spaces:
         return []
     values = {"since": datetime.now(UTC) - CHECK_INTERVAL}
-    done = {space_id for (space_id,) in connection.execute(queries["looked_after"], values)}
-    return list(spaces - done)
+    checked_spaces = {space_id for (space_id,) in connection.execute(queries["looked_after"], values)}
+    return list(spaces - checked_spaces)
 
 
 def delete_old_views(

@@ -56,17 +56,19 @@ async def _load(
     for row in rows:
         row["dedup_id"] = row["dedup_id"] or make_dedup_id(space_id, row["event_id"])
     pending = [_make_pending(row) for row in rows]
-    known = [row for row in rows if row["event_id"] is not None]
-    events = {row["event_id"]: row["id"] for row in known if _is_undecided(row)}
-    sent = {row["id"]: row["touchpoint_id"] for row in known if not _is_undecided(row)}
-    later = [row["id"] for row in known if row["kind"] != "conversion"]
+    event_rows = [row for row in rows if row["event_id"] is not None]
+    events = {row["event_id"]: row["id"] for row in event_rows if _is_undecided(row)}
+    sent_touches = {row["id"]: row["touchpoint_id"] for row in event_rows if not _is_undecided(row)}
+    later = [row["id"] for row in event_rows if row["kind"] != "conversion"]
     clicks: dict[int, Click] = {}
     if events:
         credited = await _load_clicks(connection, space_id, list(events))
         clicks |= {events[event_id]: click for event_id, click in credited.items()}
-    if sent:
-        chosen = await _load_sent_clicks(connection, space_id, sent.values())
-        clicks |= {number: chosen[touch] for number, touch in sent.items() if touch in chosen}
+    if sent_touches:
+        sent_clicks = await _load_sent_clicks(connection, space_id, sent_touches.values())
+        clicks |= {
+            number: sent_clicks[touch] for number, touch in sent_touches.items() if touch in sent_clicks
+        }
     if not later:
         return [_add_click(delivery, clicks) for delivery in pending]
     corrections = await load_corrections(connection, space_id, later)
@@ -102,8 +104,8 @@ async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: li
 async def _load_sent_clicks(
     connection: AsyncConnection, space_id: int, touchpoint_ids: Iterable[int | None]
 ) -> dict[int, Click]:
-    known = [number for number in touchpoint_ids if number is not None]
-    values = {"space_id": space_id, "touchpoint_ids": known}
+    known_ids = [number for number in touchpoint_ids if number is not None]
+    values = {"space_id": space_id, "touchpoint_ids": known_ids}
     return await _read_clicks(await connection.execute(queries["sent_clicks"], values))
 
 

@@ -71,8 +71,8 @@ async def queue_credits(
         "delivery_ids": list(delivery_ids),
         "oldest": datetime.fromtimestamp(current_time - platform.credits.age + MARGIN, UTC),
     }
-    found = await fetch_all(connection, query, values | attribution.parameters())
-    touches = [_Touch(*row) for row in found]
+    touch_rows = await fetch_all(connection, query, values | attribution.parameters())
+    touches = [_Touch(*row) for row in touch_rows]
     if new := list(make_credits(touches, platform, attribution)):
         await connection.execute(queries["queue"], values | {"credits": rows(new)})
 
@@ -84,8 +84,8 @@ def make_credits(
     for event_id, group in groupby(touches, key=lambda touch: touch.event_id):
         path = list(group)
         paid = sum((touch.share for touch in path if _is_paid(touch.source_id)), Decimal(0))
-        own = [touch for touch in path if touch.share and _has_click(touch, platform)]
-        for number, touch in enumerate(own, 1):
+        platform_touches = [touch for touch in path if touch.share and _has_click(touch, platform)]
+        for number, touch in enumerate(platform_touches, 1):
             credit = FrozenCredit(touch.share, paid, attribution.model, attribution.window_days)
             yield _NewCredit(event_id, number, touch.touchpoint_id, credit)
 
@@ -98,8 +98,8 @@ def _has_click(touch: _Touch, platform: Platform) -> bool:
     """Whether the platform gave the touch an id of a valid form."""
     if platform.credits is None or listed_name(touch.source_id) not in platform.sources:
         return False
-    found = sendable(touch.cookies or {}) | sendable(click_ids(touch.url))
-    return not platform.credits.ids.isdisjoint(found)
+    sendable_ids = sendable(touch.cookies or {}) | sendable(click_ids(touch.url))
+    return not platform.credits.ids.isdisjoint(sendable_ids)
 
 
 async def load_credits(

@@ -186,8 +186,8 @@ class DeliveryLoop:
         if not parts:
             return CallOutcome()
         parts, later = _take_call(parts, platform)
-        sent = ((content_part.pending, content_part.conversion) for content_part in parts)
-        first_attempts = list_first_attempts(sent, platform, target.destination)
+        sent_pairs = ((content_part.pending, content_part.conversion) for content_part in parts)
+        first_attempts = list_first_attempts(sent_pairs, platform, target.destination)
         await keep_first_attempts(self._services.database, self._lease, first_attempts)
         failpoint("forward_before_send")
         contents = CallContents([content_part.content for content_part in parts], parts[0].pending.kind)
@@ -244,7 +244,10 @@ def _prepare(
     """Return a call's parts, and deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
-    for delivery in (repeat_first_attempt(each, target.platform, target.destination) for each in waiting):
+    for delivery in (
+        repeat_first_attempt(waiting_delivery, target.platform, target.destination)
+        for waiting_delivery in waiting
+    ):
         decision = decide(delivery, target.platform, target.destination, current_time)
         if isinstance(decision, Send):
             prepared = _build(delivery, decision.conversion, target, current_time)
@@ -266,10 +269,10 @@ def _take_call(parts: Sequence[_Part], platform: Platform) -> tuple[Sequence[_Pa
     """Divide parts into those of one call, and the rest."""
     if platform.corrections is not None and platform.corrections.are_separate:
         parts = sorted(parts, key=lambda part: part.pending.kind != parts[0].pending.kind)
-        most = sum(part.pending.kind == parts[0].pending.kind for part in parts)
+        kind_count = sum(part.pending.kind == parts[0].pending.kind for part in parts)
     else:
-        most = len(parts)
-    count = max(1, platform.count_fitting([content_part.content for content_part in parts[:most]]))
+        kind_count = len(parts)
+    count = max(1, platform.count_fitting([content_part.content for content_part in parts[:kind_count]]))
     return parts[:count], parts[count:]
 
 

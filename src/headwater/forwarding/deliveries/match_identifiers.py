@@ -24,7 +24,7 @@ _PATHS = {
     "email": ["person.email"],
     "phone": ["person.phone"],
     **{
-        name: [f"{part}.{name}" for part in ("url_click_ids", "click.ids", "cookies", "click.cookies")]
+        name: [f"{prefix}.{name}" for prefix in ("url_click_ids", "click.ids", "cookies", "click.cookies")]
         for name in (*CLICK_IDS, *COOKIES)
     },
     "ip": ["ip"],
@@ -68,10 +68,12 @@ def find_origins(conversion: Conversion, build: Build) -> dict[Value, str]:
     """
     values, origins = _list_named(build(conversion)), dict[Value, str]()
     for name, paths in _PATHS.items():
-        if known := [path for path in paths if _get(conversion, path) is not None]:
-            others = _list_named(build(_replace(conversion, dict.fromkeys(known))))
-            lost = [value for value in values if value not in others and value not in origins]
-            origins |= dict.fromkeys(lost, name)
+        if filled_paths := [path for path in paths if _get(conversion, path) is not None]:
+            remaining_values = _list_named(build(_replace(conversion, dict.fromkeys(filled_paths))))
+            lost_values = [
+                value for value in values if value not in remaining_values and value not in origins
+            ]
+            origins |= dict.fromkeys(lost_values, name)
     return origins
 
 
@@ -100,11 +102,11 @@ def _list_named(content: dict[str, Any]) -> list[Value]:
 
 def _list_gained(before: list[Value], after: list[Value]) -> list[str]:
     """Return the names of added values, not of changed ones; none if another value's name disappeared."""
-    lost = {name for name, _ in set(before) - set(after)}
-    if lost - {name for name, _ in after}:
+    lost_names = {name for name, _ in set(before) - set(after)}
+    if lost_names - {name for name, _ in after}:
         return []
     return list(
-        dict.fromkeys(name for name, value in after if (name, value) not in before and name not in lost)
+        dict.fromkeys(name for name, value in after if (name, value) not in before and name not in lost_names)
     )
 
 

@@ -86,11 +86,13 @@ async def load_preview(
     loaded = await load_events(connection, space_id, row.id, event_ids)
     if not loaded:
         raise NotFound("Event")
-    deliveries = [repeat_first_attempt(each, platform, destination) for each in loaded]
+    deliveries = [repeat_first_attempt(loaded_delivery, platform, destination) for loaded_delivery in loaded]
     deliveries.sort(key=lambda delivery: event_ids.index(delivery.id))
     now = time.time()
-    sent = (each for each in deliveries if isinstance(decide(each, platform, destination, now), Send))
-    return preview(next(sent, deliveries[0]), platform, destination, now)
+    sent_deliveries = (
+        delivery for delivery in deliveries if isinstance(decide(delivery, platform, destination, now), Send)
+    )
+    return preview(next(sent_deliveries, deliveries[0]), platform, destination, now)
 
 
 def preview(
@@ -103,7 +105,7 @@ def preview(
     # If only the time is wrong, what would have been sent at the time of the event.
     timely = decide(delivery, platform, destination, conversion.event_time / 1000)
     reason = decision.reason if isinstance(decision, Skip) else None
-    known = REASONS[reason] if reason else None
+    explanation = REASONS[reason] if reason else None
     improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
     missing = (
         find_missing(conversion, lambda changed: platform.build(changed, destination)) if improvable else {}
@@ -118,8 +120,8 @@ def preview(
         outcome="skipped" if reason else "later" if isinstance(decision, Later) else "sent",
         due_at=datetime.fromtimestamp(decision.at, UTC) if isinstance(decision, Later) else None,
         reason=reason,
-        meaning=known.meaning if known else None,
-        remedy=known.remedy if known else None,
+        meaning=explanation.meaning if explanation else None,
+        remedy=explanation.remedy if explanation else None,
         fields=_list_fields(timely.conversion, platform, destination) if isinstance(timely, Send) else [],
         missing=[MissingIdentifier(name, fields, _ADVICE[name]) for name, fields in missing.items()],
     )
@@ -127,12 +129,14 @@ def preview(
 
 def _list_fields(conversion: Conversion, platform: Platform, destination: Destination) -> list[PreviewField]:
     content = platform.build(conversion, destination)
-    shown = dict(list_values(platform.redact(content)))
+    shown_values = dict(list_values(platform.redact(content)))
     origins = find_origins(conversion, lambda changed: platform.build(changed, destination))
     fields: list[PreviewField] = []
     for path, value in list_values(content):
-        origin = origins.get((drop_position(path), value)) if shown.get(path, MASKED) == MASKED else None
+        origin = (
+            origins.get((drop_position(path), value)) if shown_values.get(path, MASKED) == MASKED else None
+        )
         if origin and isinstance(value, str) and read_hash(value):
             origin = f"hashed {origin}"
-        fields.append(PreviewField(path, shown.get(path, MASKED), origin))
+        fields.append(PreviewField(path, shown_values.get(path, MASKED), origin))
     return fields

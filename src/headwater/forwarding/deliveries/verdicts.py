@@ -108,10 +108,14 @@ class VerdictReader:
             return None
         request_id, ids, asked = row
         of_request = {**values, "request_id": request_id, "ids": ids}
-        found = {
+        awaiting_by_id = {
             row[0]: _Awaiting(*row) for row in await fetch_all(connection, queries["awaiting"], of_request)
         }
-        positions = {position: found[number] for position, number in enumerate(ids) if number in found}
+        positions = {
+            position: awaiting_by_id[number]
+            for position, number in enumerate(ids)
+            if number in awaiting_by_id
+        }
         return _Request(request_id, asked, positions)
 
     async def _write(

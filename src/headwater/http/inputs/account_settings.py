@@ -164,8 +164,8 @@ def refuse_unknown(
     """Note names that aren't allowed. `choices` names the allowed ones; by default they are listed."""
     for name in names:
         if name not in allowed:
-            listed = choices or ", ".join(allowed)
-            rule = f"is not one of {listed}." if allowed else "is not a setting of this platform."
+            choices_text = choices or ", ".join(allowed)
+            rule = f"is not one of {choices_text}." if allowed else "is not a setting of this platform."
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]
 
 

@@ -56,8 +56,8 @@ class Names:
         letters = _letters(word)
         if not any(letter.isalpha() for letter in letters):
             return ()
-        same = self._tables.by_letters.get(letters)
-        return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
+        exact_match = self._tables.by_letters.get(letters)
+        return (exact_match,) if exact_match is not None else tuple(self._similar(letters))[:MOST]
 
     def nearest(self, word: str) -> tuple[str, ...]:
         """Return similar names or, without any, the most alike. Slower than `near`: use it only for few

@@ -21,14 +21,14 @@ def list_messages(outcome: Outcome) -> list[ValidationMessage]:
     """Return what is wrong, and what would be ignored, in order of the events."""
     if outcome.refusal is not None:
         return _explain(outcome.refusal, "")
-    found = [(index, _explain(problem, f"events[{index}].")) for index, problem in outcome.invalid]
+    indexed_messages = [(index, _explain(problem, f"events[{index}].")) for index, problem in outcome.invalid]
     for index, ignored in outcome.ignored:
         path = ignored.name if index is None else f"events[{index}].name"
         code = "VALUE_INVALID" if index is None else "NAME_INVALID"
         message = ValidationMessage(path, ignored.reason.sentence, code)
-        found.append((-1 if index is None else index, [message]))
-    found.sort(key=itemgetter(0))
-    return [message for _, messages in found for message in messages]
+        indexed_messages.append((-1 if index is None else index, [message]))
+    indexed_messages.sort(key=itemgetter(0))
+    return [message for _, messages in indexed_messages for message in messages]
 
 
 def name_events(invalid: list[tuple[int, Invalid]]) -> dict[str, list[str]]:

@@ -113,8 +113,8 @@ def describe_import(job: ImportJob, refused: Sequence[RefusedRow]) -> ImportAnsw
 
 def describe_progress(job: ImportJob) -> str:
     if job.error:
-        again = "The import is queued to be tried again. " if job.is_at_work else ""
-        return again + job.error
+        retry_text = "The import is queued to be tried again. " if job.is_at_work else ""
+        return retry_text + job.error
     if job.status in ("uploaded", "checking", "checked"):
         return "The file is waiting in the console. Start its import there."
     if job.status == "queued":

@@ -83,8 +83,8 @@ class ImportJob(Struct, frozen=True):
     @property
     def known_sources(self) -> dict[str, int]:
         """Return the numbers of rows by source, the most frequent first."""
-        known = (pair for pair in self.sources.items() if pair[0])
-        return dict(sorted(known, key=lambda pair: (-pair[1], pair[0])))
+        known_pairs = (pair for pair in self.sources.items() if pair[0])
+        return dict(sorted(known_pairs, key=lambda pair: (-pair[1], pair[0])))
 
     @property
     def stored(self) -> int:

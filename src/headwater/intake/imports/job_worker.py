@@ -58,8 +58,8 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     except Exception as error:
         jobs.attempts.labels("failed").inc()
         log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)
-        lost = isinstance(error, FileNotFoundError)
-        jobs.put_back(connection, job, explain_failure(error), final=lost)
+        is_file_missing = isinstance(error, FileNotFoundError)
+        jobs.put_back(connection, job, explain_failure(error), final=is_file_missing)
 
 
 async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRenewal) -> None:

@@ -122,9 +122,9 @@ def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], 
     """
     key = [column for column, name in fields.items() if name in _KEY]
     amount = next((column for column, name in fields.items() if name == "amount"), "")
-    seen: dict[tuple[str, ...], Mapping[str, str]] = {}
+    first_rows: dict[tuple[str, ...], Mapping[str, str]] = {}
     for row in rows:
-        first = seen.setdefault(tuple(row.get(column, "") for column in key), row)
+        first = first_rows.setdefault(tuple(row.get(column, "") for column in key), row)
         parts = [
             column
             for column, text in row.items()

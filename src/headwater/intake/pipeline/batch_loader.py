@@ -85,8 +85,8 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
     """Return names that may identify companies."""
     if batch.space.company_identity_mode == "external_id":
-        described = (item.event or item.person for item in batch.items)
-        external = (named.company_external_id for named in described if named is not None)
+        records = (item.event or item.person for item in batch.items)
+        external = (record.company_external_id for record in records if record is not None)
         return set(), {name for name in external if name is not None}
     emails = {item.identity.email for item in batch.items if item.identity.email is not None}
     domains = map(business_domain, emails)
@@ -116,8 +116,8 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
-    seen = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
-    fetch_later = request_missing_sources(connection, space_id, seen)
+    sightings = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
+    fetch_later = request_missing_sources(connection, space_id, sightings)
     spans = [
         TouchpointRange(contact, touch.occurred_at - HALF_HOUR, touch.occurred_at + HALF_HOUR)
         for contact, touch in placed

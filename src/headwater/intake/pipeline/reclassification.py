@@ -236,8 +236,8 @@ def _change_touchpoint(
     changes.touchpoints.append(source)
     changes.touches.append((stored.contact_id, stored.at))
     if touch.source != stored.touch.source:
-        seen = stored.contact_id, source_bit(source.source_id)
-        changes.since[seen] = min(stored.at, changes.since.get(seen, stored.at))
+        contact_source = stored.contact_id, source_bit(source.source_id)
+        changes.since[contact_source] = min(stored.at, changes.since.get(contact_source, stored.at))
     changes.counts[stored.name] += 1
 
 
@@ -251,6 +251,6 @@ def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> Non
     for contact_id, bit in changes.since:
         masks[contact_id] |= bit
     add_sources(connection, space_id, masks)
-    seen = [SourceSeen(contact, since, bit) for (contact, bit), since in changes.since.items()]
-    add_seen_sources(connection, space_id, seen)
+    sightings = [SourceSeen(contact, since, bit) for (contact, bit), since in changes.since.items()]
+    add_seen_sources(connection, space_id, sightings)
     note_touches(connection, space_id, changes.touches)

@@ -222,14 +222,14 @@ async def _read_packed_body(receive: Receive, headers: Headers, limit: int) -> b
     while not unpacker.eof:
         admit_stream(len(packed) + len(body) + UNPACKED_AT_ONCE, limit)
         try:
-            piece = unpacker.decompress(remaining, UNPACKED_AT_ONCE)
+            chunk = unpacker.decompress(remaining, UNPACKED_AT_ONCE)
         except zlib.error:
             raise Invalid.of("body", "is not in the format gzip.") from None
         remaining = unpacker.unconsumed_tail
-        body += piece
+        body += chunk
         if len(body) > limit:
             raise plain(413)
-        if not (piece or unpacker.eof):
+        if not (chunk or unpacker.eof):
             raise Invalid.of("body", "is not complete.")
     return bytes(body)
 

@@ -49,8 +49,8 @@ class Labels(Struct, frozen=True):
 
     def find_event(self, name: str) -> str | None:
         """Return the event's name here; a Space's own label has priority."""
-        own = self.events.get(name.strip().casefold()) if self.events else None
-        return own or _NAMES.get(normalise(name))
+        own_name = self.events.get(name.strip().casefold()) if self.events else None
+        return own_name or _NAMES.get(normalise(name))
 
 
 @lru_cache(maxsize=1024)

@@ -111,8 +111,8 @@ def add_campaign(url: str, campaign: Members) -> str:
     if not values or "utm_" in query:
         return url
     address, hash_sign, fragment = url.partition("#")
-    added = f"{address}{'&' if '?' in address else '?'}{urlencode(values)}{hash_sign}{fragment}"
-    return added if len(added) <= LONGEST_ADDRESS else url
+    campaign_url = f"{address}{'&' if '?' in address else '?'}{urlencode(values)}{hash_sign}{fragment}"
+    return campaign_url if len(campaign_url) <= LONGEST_ADDRESS else url
 
 
 def make_event(payload: dict[str, Any], amount: str | None, received_at: float) -> AcceptedEvent:

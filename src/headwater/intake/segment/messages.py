@@ -88,8 +88,8 @@ def read_message(raw: bytes) -> SegmentMessage:
 
 def find_delay(sent_at: Any, received_at: float) -> int:
     """Return the difference between our clock and the sender's, in ms; 0 if unknown."""
-    sent = _read_moment(sent_at)
-    return 0 if sent is None else round(received_at * 1000) - sent
+    sent_milliseconds = _read_moment(sent_at)
+    return 0 if sent_milliseconds is None else round(received_at * 1000) - sent_milliseconds
 
 
 def find_moment(message: SegmentMessage, delay: int) -> int | None:

@@ -28,8 +28,8 @@ class Shares:
         key = (space_id, sender)
         if key not in self._used and len(self._used) >= MOST_SENDERS:
             key = (space_id, "")
-        used = self._used.get(key, 0)
-        if used + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
+        used_items = self._used.get(key, 0)
+        if used_items + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
             log_refusal("sender_limit", sender, space_id=space_id)
             raise RateLimited(MINUTE - int(current_time % MINUTE))
-        self._used[key] = used + items
+        self._used[key] = used_items + items

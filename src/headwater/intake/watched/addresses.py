@@ -145,12 +145,12 @@ def _read_web_host(location: str) -> str:
 def _read_web_path(location: str) -> str:
     if "#" in location or "\\" in location or " " in location:
         raise ValueError("must have no fragment, backslash or space.")
-    found = re.search(r"[/?]", location)
-    path = location[found.start() :] if found else "/"
+    match = re.search(r"[/?]", location)
+    path = location[match.start() :] if match else "/"
     return path if path.startswith("/") else f"/{path}"
 
 
 def _is_plain(path: str) -> bool:
     """Return whether a path names a file, without empty parts and parts that mean other folders."""
     parts = path.split("/")
-    return all(part not in ("", ".", "..") for part in parts) and str(PurePosixPath(path)) == path
+    return all(segment not in ("", ".", "..") for segment in parts) and str(PurePosixPath(path)) == path

@@ -75,9 +75,9 @@ class FileFetcher(DueTasks):
 
     async def attend(self, key: AccountKey) -> None:
         async with self._services.database.connection() as connection:
-            taken = await leases.take_lease(connection, key, self._services.clock())
-        if taken is not None:
-            await FileFetch(self._services, *taken).run()
+            leased_file = await leases.take_lease(connection, key, self._services.clock())
+        if leased_file is not None:
+            await FileFetch(self._services, *leased_file).run()
 
 
 class FileFetch:

@@ -23,8 +23,8 @@ def read_local_file(folder: Path, space_id: int, path: str, most_bytes: int) -> 
     *parents, name = path.split("/")
     with ExitStack() as opened:
         current = _open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, opened)
-        for part in (str(space_id), *parents):
-            current = _open(part, _FOLDER, current, opened)
+        for folder_name in (str(space_id), *parents):
+            current = _open(folder_name, _FOLDER, current, opened)
         file = _open(name, _FILE, current, opened)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise NotARegularFileError(errno.EINVAL, "not a file")

@@ -97,13 +97,13 @@ def _read(
     settings = dict(current.settings) if current and "settings" not in members else {}
     if "settings" in members:
         settings = _read_settings(kind, members["settings"], errors)
-    kept = _kept_secrets(current, address)
-    secrets = kept
+    kept_secrets = _kept_secrets(current, address)
+    secrets = kept_secrets
     if address is not None:
-        sent = read_object_of("secrets", members.get("secrets", {}), errors)
-        changes = read_secrets(ADDRESS_KINDS[address.scheme], sent, kept, errors)
+        sent_secrets = read_object_of("secrets", members.get("secrets", {}), errors)
+        changes = read_secrets(ADDRESS_KINDS[address.scheme], sent_secrets, kept_secrets, errors)
         _refuse_foreign_letters(changes, errors)
-        secrets = {name: text for name, text in {**kept, **changes}.items() if text is not None}
+        secrets = {name: text for name, text in {**kept_secrets, **changes}.items() if text is not None}
     name = current.name if current else _default_name(address)
     if "name" in members:
         name = read_name(members["name"], errors)

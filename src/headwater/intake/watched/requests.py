@@ -56,8 +56,8 @@ def request_s3(
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     text = f"AWS4-HMAC-SHA256\n{signed['x-amz-date']}\n{scope}\n{digest}"
     key = f"AWS4{secrets['secret_access_key']}".encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode(), "sha256")
+    for scope_part in scope.split("/"):
+        key = hmac.digest(key, scope_part.encode(), "sha256")
     signature = hmac.digest(key, text.encode(), "sha256").hex()
     credential = f"{secrets['access_key_id']}/{scope}"
     authorization = f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}"

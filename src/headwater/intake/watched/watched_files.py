@@ -145,8 +145,8 @@ async def _act(connection: AsyncConnection, row: AccountKey, verb: str) -> Watch
 
 
 async def _lock(connection: AsyncConnection, row: AccountKey, key: bytes) -> WatchedFileValues:
-    found = await fetch_optional(connection, queries["lock"], _bound(row))
-    kind, name, address, settings, sealed = require_found(found, "Watched file")
+    stored_values = await fetch_optional(connection, queries["lock"], _bound(row))
+    kind, name, address, settings, sealed = require_found(stored_values, "Watched file")
     try:
         secrets = open_secrets(key, row, sealed)
     except Unsealable:

@@ -49,8 +49,8 @@ class ArchiveWriter:
 
     @contextmanager
     def dump(self) -> Generator[igzip.IGzipFile]:
-        with self._zip.open(DUMP, "w", force_zip64=True) as self._entry, self._compressed() as it:
-            yield it
+        with self._zip.open(DUMP, "w", force_zip64=True) as self._entry, self._compressed() as dump_stream:
+            yield dump_stream
 
     def _compressed(self) -> igzip.IGzipFile:
         return igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=self, mtime=0)

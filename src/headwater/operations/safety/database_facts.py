@@ -81,11 +81,11 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
     schema = compare_schema(connection)
     confines = fetch_role(connection).usable is not None
     open_tables = tuple(list_unprotected(connection)) if schema.is_current else ()
-    seen = DatabaseFacts(server, schema, local - server.now, confines, open_tables, is_ours)
+    facts = DatabaseFacts(server, schema, local - server.now, confines, open_tables, is_ours)
     if not schema.is_current:
-        return seen
+        return facts
     return replace(
-        seen,
+        facts,
         accounts=_fetch(connection, "accounts", AccountFacts),
         backup=_fetch_optional(connection, "backup", BackupFacts),
         has_stored_key=fetch_stored_key(connection) is not None,

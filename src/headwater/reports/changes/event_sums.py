@@ -236,7 +236,9 @@ def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountO
     ]
     removed = add_up_states(plans, before, amount_of, negated=True)
     added_sums = add_up_states(plans, after, amount_of)
-    batches, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added_sums, strict=True))
+    batches, by_group, by_event = (
+        [*removed_sums, *new_sums] for removed_sums, new_sums in zip(removed, added_sums, strict=True)
+    )
     return CauseSums(
         batches,
         GroupSums.join([batch.groups for batch in by_group]),

@@ -306,8 +306,10 @@ def _add_up_ledger(
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
     for cause, share in split.causes.items():
-        new, gone = (by_key(_select(parts, query, names), last) for parts in (share.new, share.gone))
-        causes[cause] = _subtract(new, gone)
+        new_sums, gone_sums = (
+            by_key(_select(parts, query, names), last) for parts in (share.new, share.gone)
+        )
+        causes[cause] = _subtract(new_sums, gone_sums)
         moved = [
             row for row in share.rows if meets_filters(SpendPart(row.row, False), query.filters.only, names)
         ]

@@ -149,8 +149,8 @@ def _split_runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]
     pairs = np.cumsum(events * np.maximum(lengths, 1))
     start = 0
     while start < len(lengths):
-        done = int(pairs[start - 1]) if start else 0
-        end = max(start + 1, int(np.searchsorted(pairs, done + PAIRS, "right")))
+        earlier_pairs = int(pairs[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(pairs, earlier_pairs + PAIRS, "right")))
         yield start, end
         start = end
 

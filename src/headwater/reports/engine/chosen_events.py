@@ -167,16 +167,16 @@ class ChosenEvents:
 
     def count_touches(self, credited: Credited) -> CountedTouches:
         """Share results between models that credit the same touches."""
-        same = id(credited.touches)  # shared by models that credit the same touches
-        if same not in self._select_counted:
+        cache_key = id(credited.touches)  # shared by models that credit the same touches
+        if cache_key not in self._select_counted:
             counted, events, touches = self.counted_touches, credited.events, credited.touches
             places = None if counted is None else np.flatnonzero(counted[touches])
             pairs = Pairs(events, touches)
             if places is not None:
                 pairs = Pairs(events[places], touches[places])
             groupings = PairGroupings(self.paths, pairs, self.groupings)
-            self._select_counted[same] = CountedTouches(credited, places, pairs, groupings)
-        return self._select_counted[same]
+            self._select_counted[cache_key] = CountedTouches(credited, places, pairs, groupings)
+        return self._select_counted[cache_key]
 
     def values(self, sum_name: Sum) -> IntArray:
         if sum_name not in self._values:

@@ -248,13 +248,13 @@ def make_grouping(keys: Mapping[int, IntArray], count: int) -> Grouping:
 def cross_groupings(first: Grouping, second: Grouping) -> Grouping:
     codes = first.codes.astype(np.int64) * second.size + second.codes
     if first.size * second.size <= _DENSE:
-        used = np.arange(first.size * second.size)
+        used_codes = np.arange(first.size * second.size)
     else:
-        used, codes = np.unique(codes, return_inverse=True)
-    rows, columns = np.divmod(used, second.size)
+        used_codes, codes = np.unique(codes, return_inverse=True)
+    rows, columns = np.divmod(used_codes, second.size)
     keys = {position: key[rows] for position, key in first.keys.items()}
     keys |= {position: key[columns] for position, key in second.keys.items()}
-    return Grouping(codes, max(1, len(used)), keys)
+    return Grouping(codes, max(1, len(used_codes)), keys)
 
 
 def _combine_groupings(groupings: Sequence[Grouping], count: int) -> Grouping:

@@ -247,8 +247,8 @@ async def load_left_out(
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
-    some = _select_left_out(paths)
-    return [_find_ids(plan, some) if some.events else _NONE for plan in plans]
+    left_out_paths = _select_left_out(paths)
+    return [_find_ids(plan, left_out_paths) if left_out_paths.events else _NONE for plan in plans]
 
 
 def _select_left_out(paths: PathData) -> PathData:

@@ -249,15 +249,17 @@ class ReportReader:
     async def _process(
         self, batches: AsyncIterator[Batch], work: Callable[[Block, PathData], T]
     ) -> AsyncIterator[T]:
-        under_way: set[asyncio.Future[T]] = set()
+        running_tasks: set[asyncio.Future[T]] = set()
         async for block, batch in batches:
             await self.bound_time()
-            under_way.add(run_in_thread(work, block, batch))
-            if len(under_way) >= _AT_ONCE:
-                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-                for result in done:
+            running_tasks.add(run_in_thread(work, block, batch))
+            if len(running_tasks) >= _AT_ONCE:
+                finished_tasks, running_tasks = await asyncio.wait(
+                    running_tasks, return_when=asyncio.FIRST_COMPLETED
+                )
+                for result in finished_tasks:
                     yield result.result()
-        for result in await asyncio.gather(*under_way):
+        for result in await asyncio.gather(*running_tasks):
             yield result
 
     async def in_one_currency(self, paths: PathData) -> PathData:

@@ -84,8 +84,8 @@ class PeriodSums:
             for measure in (Measure.CONVERSION_RATE, Measure.CREDITED_CONVERSIONS)
         )
         credit = self.total if self.query.of_some_touches else self.overall
-        whole = credit[conversions]
-        return rounded(1 - Fraction(credit[rate], whole)) if whole else None
+        all_conversions = credit[conversions]
+        return rounded(1 - Fraction(credit[rate], all_conversions)) if all_conversions else None
 
     @cached_property
     def total(self) -> Sums:

@@ -75,7 +75,7 @@ class VisitLoader:
         return [add_up_visits(plan, self._loaded[counting])]
 
     async def _fetch(self, counting: _Counting) -> list[VisitRow]:
-        whole, rest = split_quarters(counting.bounds, counted=not counting.by_tag_set)
+        whole_quarters, partial_quarters = split_quarters(counting.bounds, counted=not counting.by_tag_set)
         values = {
             "space_id": self._space_id,
             "by_source": counting.by_source,
@@ -83,7 +83,7 @@ class VisitLoader:
             "by_quarter": counting.by_quarter,
         }
         rows: list[VisitRow] = []
-        for name, parts in (("counted_visits", whole), ("visits", rest)):
+        for name, parts in (("counted_visits", whole_quarters), ("visits", partial_quarters)):
             if parts:
                 rows += await fetch_all(self._connection, queries[name], values | _bind_parts(parts))
         return rows
@@ -112,16 +112,18 @@ def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part],
         whole            9:45        10:00
         rest        9:40 9:45        10:00 10:10
     """
-    whole: list[Part] = []
-    rest: list[Part] = []
+    whole_quarters: list[Part] = []
+    partial_quarters: list[Part] = []
     for start, end in pairwise(bounds):
         first, last = -(-start // _QUARTER) * _QUARTER, end // _QUARTER * _QUARTER
         if not counted or first >= last:
-            rest.append((start, end, start))
+            partial_quarters.append((start, end, start))
             continue
-        whole.append((first, last, start))
-        rest += [part for part in ((start, first, start), (last, end, start)) if part[0] < part[1]]
-    return whole, rest
+        whole_quarters.append((first, last, start))
+        partial_quarters += [
+            part for part in ((start, first, start), (last, end, start)) if part[0] < part[1]
+        ]
+    return whole_quarters, partial_quarters
 
 
 def _bind_parts(parts: Sequence[Part]) -> dict[str, Any]:
@@ -193,8 +195,8 @@ def _list_dimensions(plan: Plan) -> list[Dimension]:
 def _list_instants(dimensions: Sequence[Dimension], seconds: range) -> list[int]:
     instants = [np.array([seconds.start])]
     instants += [dimension.starts for dimension in dimensions if isinstance(dimension, Step)]
-    found = np.unique(np.concatenate(instants))
-    return found[(found >= seconds.start) & (found < seconds.stop)].tolist()
+    unique_instants = np.unique(np.concatenate(instants))
+    return unique_instants[(unique_instants >= seconds.start) & (unique_instants < seconds.stop)].tolist()
 
 
 def _instant(second: int) -> datetime:

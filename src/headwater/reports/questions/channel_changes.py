@@ -77,23 +77,30 @@ def split_change(previous: Sales, current: Sales) -> SalesChange:
     if not (previous.conversions and current.conversions):
         return SalesChange(previous, current, current.revenue - previous.revenue)
     average = Fraction(previous.revenue) / previous.conversions
-    part = (current.conversions - previous.conversions) * average
-    return SalesChange(previous, current, plain(rounded(part / 100) * 100))
+    by_conversions = (current.conversions - previous.conversions) * average
+    return SalesChange(previous, current, plain(rounded(by_conversions / 100) * 100))
 
 
 def find_channel_changes(current: ReportResult, previous: ReportResult) -> ChannelChanges:
     """Compare two reports of `channel_queries`."""
-    now, then = _by_channel(current), _by_channel(previous)
-    changes = {key: split_change(then.get(key, Sales()), now.get(key, Sales())) for key in {**now, **then}}
-    nobody = None
+    current_sales, previous_sales = _by_channel(current), _by_channel(previous)
+    changes = {
+        key: split_change(previous_sales.get(key, Sales()), current_sales.get(key, Sales()))
+        for key in {**current_sales, **previous_sales}
+    }
+    unattributed_change = None
     if current.unattributed is not None and previous.unattributed is not None:
-        nobody = split_change(
+        unattributed_change = split_change(
             _sales(previous.unattributed.row.figures), _sales(current.unattributed.row.figures)
         )
     ordered = sorted(
         changes.items(), key=lambda item: (-abs(item[1].revenue), -abs(item[1].conversions), item[0] or "")
     )
-    return ChannelChanges(tuple(ordered), nobody, _add_up([*changes.values(), *([nobody] if nobody else [])]))
+    return ChannelChanges(
+        tuple(ordered),
+        unattributed_change,
+        _add_up([*changes.values(), *([unattributed_change] if unattributed_change else [])]),
+    )
 
 
 def _by_channel(report: ReportResult) -> dict[str | None, Sales]:

@@ -147,10 +147,10 @@ class ListedEvents(Struct, frozen=True):
         backward = position is not None and position.backward
         if position is not None:
             second, event_id = position.key
-            same = seconds == second
-            newer = (seconds > second) | (same & (event_ids > event_id))
-            older = (seconds < second) | (same & (event_ids < event_id))
-            beyond = np.flatnonzero(newer if backward else older)
+            is_same_second = seconds == second
+            is_newer = (seconds > second) | (is_same_second & (event_ids > event_id))
+            is_older = (seconds < second) | (is_same_second & (event_ids < event_id))
+            beyond = np.flatnonzero(is_newer if backward else is_older)
             seconds, event_ids = seconds[beyond], event_ids[beyond]
         if len(seconds) > limit:
             extreme = _select_extreme(seconds, limit, largest=not backward)
@@ -257,8 +257,10 @@ class SharesByEvent:
         return status if isinstance(status, NoCredit) else None
 
     def of(self, event: int) -> TouchShares:
-        some = slice(self._starts[event], self._starts[event + 1])
-        return TouchShares(self._pairs.touches[some], self._of_events[some], self._of_amounts[some])
+        touch_slice = slice(self._starts[event], self._starts[event + 1])
+        return TouchShares(
+            self._pairs.touches[touch_slice], self._of_events[touch_slice], self._of_amounts[touch_slice]
+        )
 
     def _match_shares(self, credited: ModelCredit, shares: IntArray) -> IntArray:
         """Return the share of each listed touch; 0 if it has no credit."""

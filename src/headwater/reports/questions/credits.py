@@ -159,8 +159,8 @@ class CreditsQuery:
 
     @property
     def listed(self) -> CreditFilter:
-        some = self.figure.of_some_touches
-        return self.credit or (CreditFilter.CREDITED if some else CreditFilter.ALL)
+        is_of_some_touches = self.figure.of_some_touches
+        return self.credit or (CreditFilter.CREDITED if is_of_some_touches else CreditFilter.ALL)
 
     @property
     def report(self) -> ReportQuery:

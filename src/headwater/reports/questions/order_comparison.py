@@ -124,13 +124,15 @@ def compare_lists(
     """
     ledger = _Ledger({step: Count() for step in OrderStep}, [])
     orders = [sale for sale in sales if not sale.is_refund and not sale.is_upsell]
-    found = _compare_listed(ledger, listed, orders, set(map(normalize_order, other_days)))
-    same = len(found) - sum(difference.step is OrderStep.AMOUNTS for difference in ledger.differences)
-    for place, order in enumerate(orders):
+    matched_positions = _compare_listed(ledger, listed, orders, set(map(normalize_order, other_days)))
+    same_count = len(matched_positions) - sum(
+        difference.step is OrderStep.AMOUNTS for difference in ledger.differences
+    )
+    for position, order in enumerate(orders):
         name = order.order_id or order.order_name
         if name is None:
             ledger.add(OrderStep.WITHOUT_ID, 1, order.amount)
-        elif place not in found:
+        elif position not in matched_positions:
             ledger.note(OrderDifference(name, OrderStep.NOT_LISTED, None, order.amount), 1)
     for sale in sales:
         if sale.is_refund:
@@ -139,31 +141,31 @@ def compare_lists(
             ledger.add(OrderStep.UPSELLS, 0, sale.amount)
     ranks = {step: rank for rank, step in enumerate(OrderStep)}
     differences = sorted(ledger.differences, key=lambda difference: ranks[difference.step])
-    return tuple(ledger.changes.items()), same, tuple(differences)
+    return tuple(ledger.changes.items()), same_count, tuple(differences)
 
 
 def _compare_listed(
     ledger: _Ledger, listed: Sequence[ListedOrder], orders: Sequence[Sale], elsewhere: set[str]
 ) -> set[int]:
     """Return the places of our orders that the list has."""
-    places = _index_orders(orders)
-    found: set[int] = set()
+    position_by_key = _index_orders(orders)
+    matched_positions: set[int] = set()
     keys: set[str] = set()
     for order_id, amount in listed:
         key = normalize_order(order_id)
-        place = places.get(key)
-        if key in keys or place in found:
+        position = position_by_key.get(key)
+        if key in keys or position in matched_positions:
             ledger.note(OrderDifference(order_id, OrderStep.REPEATED, amount, None), -1)
-        elif place is None:
+        elif position is None:
             step = OrderStep.OTHER_DAYS if key in elsewhere else OrderStep.NOT_HERE
             ledger.note(OrderDifference(order_id, step, amount, None), -1)
         else:
-            found.add(place)
-            ours = orders[place].amount
+            matched_positions.add(position)
+            ours = orders[position].amount
             if ours != amount:
                 ledger.note(OrderDifference(order_id, OrderStep.AMOUNTS, amount, ours), 0)
         keys.add(key)
-    return found
+    return matched_positions
 
 
 def normalize_order(text: str) -> str:
@@ -173,12 +175,12 @@ def normalize_order(text: str) -> str:
 
 def _index_orders(orders: Sequence[Sale]) -> dict[str, int]:
     """Return the place of each id and name. An id has priority over another order's name."""
-    places: dict[str, int] = {}
+    position_by_key: dict[str, int] = {}
     for texts in ([order.order_id for order in orders], [order.order_name for order in orders]):
-        for place, text in enumerate(texts):
+        for position, text in enumerate(texts):
             if text:
-                places.setdefault(normalize_order(text), place)
-    return places
+                position_by_key.setdefault(normalize_order(text), position)
+    return position_by_key
 
 
 async def compare_orders(
@@ -192,12 +194,12 @@ async def compare_orders(
     inside = {normalize_order(text) for sale in sales for text in (sale.order_id, sale.order_name) if text}
     missing = {entry.order_id for entry in listed if normalize_order(entry.order_id) not in inside}
     other_days = await _find_other_days(connection, space.id, missing)
-    steps, same, differences = compare_lists(listed, sales, other_days)
+    steps, same_count, differences = compare_lists(listed, sales, other_days)
     total = Count(Decimal(len(listed)), sum((entry.amount for entry in listed), Decimal(0)))
     ours = total
     for _, change in steps:
         ours = ours.plus(change)
-    return OrderComparison(*days, space.currency, total, steps, ours, same, differences)
+    return OrderComparison(*days, space.currency, total, steps, ours, same_count, differences)
 
 
 async def _load_sales(connection: AsyncConnection, space: Space, days: tuple[date, date]) -> list[Sale]:

@@ -201,7 +201,7 @@ async def _load_reported(
 ) -> tuple[Count | None, tuple[LeftOutSpend, ...]]:
     days = (report.span.start.date(), report.span.end.date())
     spend = await load_period_spend(connection, space_id, days, report.currency, query.filters.only)
-    figures = CostFigures(add_up_all(part.row.figures for part in spend.pieces))
+    figures = CostFigures(add_up_all(spend_piece.row.figures for spend_piece in spend.pieces))
     count = Count(rounded(Fraction(figures.platform_conversions)), figures.platform_revenue)
     return (None if count == Count() else count), spend.left_out
 

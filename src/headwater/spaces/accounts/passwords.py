@@ -98,10 +98,10 @@ def hash_breached(password: str) -> str:
 
 def _without_words(password: str, context: Iterable[str]) -> str:
     words = {word for text in (PRODUCT, *context) for word in _WORD.findall(text.casefold())}
-    rest = password.casefold()
+    remainder = password.casefold()
     for word in sorted(words, key=len, reverse=True):
-        rest = rest.replace(word, "")
-    return rest
+        remainder = remainder.replace(word, "")
+    return remainder
 
 
 def _normal(password: str) -> bytes:

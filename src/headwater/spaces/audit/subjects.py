@@ -37,11 +37,11 @@ async def recording(
     for kind in sorted(kinds):  # so that two actions don't wait for each other
         await connection.execute(queries["lock"], {"kind": kind, "space_id": action.space_id})
     before = await _load(connection, action.space_id, kinds, user_id)
-    noted: list[AuditChange] = []
-    yield noted
+    noted_changes: list[AuditChange] = []
+    yield noted_changes
     after = await _load(connection, action.space_id, kinds, user_id)
-    compared = (change for kind in kinds for change in compare(kind, before[kind], after[kind]))
-    if changes := [*noted, *compared]:
+    compared_changes = (change for kind in kinds for change in compare(kind, before[kind], after[kind]))
+    if changes := [*noted_changes, *compared_changes]:
         await add_entry(connection, action, changes)
 
 

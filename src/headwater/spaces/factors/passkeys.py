@@ -169,9 +169,9 @@ async def use_passkey(
     """
     import webauthn  # noqa: PLC0415
 
-    read = _read_answer(answer)
-    passkey = await _find_passkey(connection, _decode(read.raw_id))
-    handle = read.response.user_handle
+    credential = _read_answer(answer)
+    passkey = await _find_passkey(connection, _decode(credential.raw_id))
+    handle = credential.response.user_handle
     if passkey is None or user_id not in (None, passkey.user_id):
         raise FactorRefused(FactorReason.PASSKEY_REFUSED)
     if handle is not None and _decode(handle) != _handle(passkey.user_id):

@@ -91,8 +91,8 @@ def check_logout_token(text: str, keys: KeySet, expected: Expected) -> dict[str,
     events = claims.get("events")
     if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
-    given = [claims[name] for name in ("sub", "sid") if claims.get(name) is not None]
-    if not given or not all(map(is_identifier, given)):
+    identifiers = [claims[name] for name in ("sub", "sid") if claims.get(name) is not None]
+    if not identifiers or not all(map(is_identifier, identifiers)):
         raise SsoRefused(SsoReason.NO_SUBJECT)
     return claims
 

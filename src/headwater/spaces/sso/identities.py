@@ -78,13 +78,13 @@ def read_account(settings: ProviderSettings, claims: Mapping[str, Any]) -> SsoAc
 
 def find_roles(rules: Sequence[RoleRule], groups: Collection[str]) -> dict[int, GrantedRole]:
     """Return the role for each Space of the rules: the highest that applies."""
-    found: dict[int, GrantedRole] = {}
+    role_by_space: dict[int, GrantedRole] = {}
     for space_id in sorted({rule.space_id for rule in rules}):
-        own = [rule for rule in rules if rule.space_id == space_id]
-        roles = [rule.role for rule in own if rule.group is None or rule.group in groups]
+        space_rules = [rule for rule in rules if rule.space_id == space_id]
+        roles = [rule.role for rule in space_rules if rule.group is None or rule.group in groups]
         role = min(roles, key=_RANKS.index, default=None)
-        found[space_id] = GrantedRole(role, any(rule.group is not None for rule in own))
-    return found
+        role_by_space[space_id] = GrantedRole(role, any(rule.group is not None for rule in space_rules))
+    return role_by_space
 
 
 class Admission(Struct, frozen=True):
@@ -116,10 +116,10 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
     if user.disabled_at is not None:
         raise SsoRefused(SsoReason.ACCOUNT_DISABLED)
     roles: dict[int, Role | None] = {}
-    for space_id, wanted in find_roles(provider.settings.rules, account.groups).items():
-        is_granted = wanted.follows_groups or is_new
-        if is_granted and await _put_role(connection, space_id, user.id, wanted.role):
-            roles[space_id] = wanted.role
+    for space_id, granted_role in find_roles(provider.settings.rules, account.groups).items():
+        is_granted = granted_role.follows_groups or is_new
+        if is_granted and await _put_role(connection, space_id, user.id, granted_role.role):
+            roles[space_id] = granted_role.role
     return Admission(user, is_new, row is None, roles)
 
 

@@ -150,9 +150,9 @@ async def exchange_code(
         metadata, lambda keys: check_id_token(id_token, keys, expected, nonce, access_token)
     )
     settings = provider.settings
-    wanted = {"email", settings.verified_claim, *settings.required}
-    wanted |= {settings.groups_claim} if any(rule.group for rule in settings.rules) else set()
-    if metadata.userinfo_endpoint is not None and not wanted <= claims.keys():
+    required_claims = {"email", settings.verified_claim, *settings.required}
+    required_claims |= {settings.groups_claim} if any(rule.group for rule in settings.rules) else set()
+    if metadata.userinfo_endpoint is not None and not required_claims <= claims.keys():
         userinfo = await _fetch_userinfo(documents, metadata.userinfo_endpoint, access_token, claims["sub"])
         claims = userinfo | claims
     return SignInTokens(id_token, claims)

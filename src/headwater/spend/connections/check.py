@@ -124,14 +124,14 @@ def _describe_spend(account: SpendAccount, rows: list[SpendRow]) -> SpendConnect
     campaigns = len({row.campaign_id for row in rows if row.amount})
     if campaigns:
         noun = "campaign" if campaigns == 1 else "campaigns"
-        found = f"{campaigns} {noun} spent {spend:,.2f} {account.currency} yesterday and today."
+        spend_text = f"{campaigns} {noun} spent {spend:,.2f} {account.currency} yesterday and today."
     else:
-        found = "No spend yesterday and today."
+        spend_text = "No spend yesterday and today."
     return SpendConnectionCheck(
         ok=True,
         account=describe_account(account),
         spend=spend,
         campaigns=campaigns,
-        message=f"{account.name or account.id} can be read. {found}",
+        message=f"{account.name or account.id} can be read. {spend_text}",
         remedy=None,
     )

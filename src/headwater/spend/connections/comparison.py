@@ -50,9 +50,9 @@ def choose_rows(
     """Return the rows to store; `source` is the platform and the account."""
     former = {(row.date, row.key): row for row in stored}
     latest = {(row.date, row.key()): row for row in pulled}
-    chosen = [row for key, row in latest.items() if _is_news(row, former.get(key))]
-    gone = [row for key, row in former.items() if key not in latest and _has_figures(row)]
-    return chosen + [_make_zero(source, row) for row in gone]
+    news_rows = [row for key, row in latest.items() if _is_news(row, former.get(key))]
+    removed_rows = [row for key, row in former.items() if key not in latest and _has_figures(row)]
+    return news_rows + [_make_zero(source, row) for row in removed_rows]
 
 
 def _is_news(row: SpendRow, former: StoredRow | None) -> bool:

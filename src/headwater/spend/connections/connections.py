@@ -65,8 +65,8 @@ class ConnectionRow(Struct, frozen=True):
             return 0.0 if self.pulled_at is None else 1.0
         created = date.fromisoformat(self.created_at[:10])
         days = (created - self.history_from).days
-        left = (self.history_until - self.history_from).days
-        return 1.0 if left <= 0 or days <= 0 else max(0.0, 1 - left / days)
+        days_left = (self.history_until - self.history_from).days
+        return 1.0 if days_left <= 0 or days <= 0 else max(0.0, 1 - days_left / days)
 
 
 async def create_connection(

@@ -112,8 +112,8 @@ class Pull:
             oldest, until = await leases.put_account(connection, self._lease, account, history)
         await self._pull_window(reports, window, is_wide=is_wide)
         if oldest is not None and until is not None and oldest < until:
-            kept = oldest if platform.limits.keeps_older else max(oldest, history[0])
-            await self._pull_history(reports, oldest, Days(kept, until - timedelta(days=1)))
+            history_start = oldest if platform.limits.keeps_older else max(oldest, history[0])
+            await self._pull_history(reports, oldest, Days(history_start, until - timedelta(days=1)))
         async with self._services.database.connection() as connection:
             next_pull_at = next_turn(self._lease.key, self._waits.clock())
             await leases.schedule_pull(connection, self._lease, next_pull_at)
@@ -238,8 +238,8 @@ async def store_rows(
         "account_id": source[1],
     }
     stored = await fetch_all(cursor, _STORED_ROWS, bound)
-    chosen = choose_rows(source, stored, rows)
-    for start in range(0, len(chosen), MOST_ROWS_STORED):
-        await put_pulled(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
+    chosen_rows = choose_rows(source, stored, rows)
+    for start in range(0, len(chosen_rows), MOST_ROWS_STORED):
+        await put_pulled(connection, key.space_id, chosen_rows[start : start + MOST_ROWS_STORED], as_of)
     await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures
-    return len(chosen)
+    return len(chosen_rows)

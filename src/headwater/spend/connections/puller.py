@@ -45,6 +45,6 @@ class Puller(DueTasks):
 
     async def attend(self, key: AccountKey) -> None:
         async with self._services.database.connection() as connection:
-            taken = await leases.take_lease(connection, key, self._services.waits.clock())
-        if taken is not None:
-            await Pull(self._services, *taken).run()
+            leased_connection = await leases.take_lease(connection, key, self._services.waits.clock())
+        if leased_connection is not None:
+            await Pull(self._services, *leased_connection).run()

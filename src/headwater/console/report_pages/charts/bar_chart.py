@@ -46,8 +46,8 @@ class BarChart(Struct, frozen=True):
 def draw_bars(series: Sequence[Series], previous: Sequence[float | None]) -> BarChart:
     """Stack series of equal length, positive values above the zero line and negative ones below it."""
     count = len(series[0].values)
-    highs = [sum(max(0.0, part.values[at]) for part in series) for at in range(count)]
-    lows = [sum(min(0.0, part.values[at]) for part in series) for at in range(count)]
+    highs = [sum(max(0.0, layer.values[index]) for layer in series) for index in range(count)]
+    lows = [sum(min(0.0, layer.values[index]) for layer in series) for index in range(count)]
     outlines = [value or 0.0 for value in previous]
     top, bottom = max([*highs, *outlines, 0.0]), min([*lows, *outlines, 0.0])
     size = _choose_mark_size(top - bottom)
@@ -61,18 +61,18 @@ def draw_bars(series: Sequence[Series], previous: Sequence[float | None]) -> Bar
         return Box(digits(x), digits(y), digits(part * width), digits(abs(end - start) * scale), colour)
 
     steps: list[BarStep] = []
-    for at in range(count):
+    for index in range(count):
         bars: list[Box] = []
         above = below = 0.0
-        for part in series:
-            value = part.values[at]
+        for layer in series:
+            value = layer.values[index]
             start = above if value > 0 else below
             if value:
-                bars.append(box(at, start, start + value, _BAR, part.colour))
+                bars.append(box(index, start, start + value, _BAR, layer.colour))
             above, below = above + max(0.0, value), below + min(0.0, value)
-        before = previous[at] if at < len(previous) else None
-        outline = box(at, 0.0, before, _OUTLINE) if before else None
-        steps.append(BarStep(digits(at * width), digits(width), tuple(bars), outline))
+        before = previous[index] if index < len(previous) else None
+        outline = box(index, 0.0, before, _OUTLINE) if before else None
+        steps.append(BarStep(digits(index * width), digits(width), tuple(bars), outline))
     rules = round((top - bottom) / size) if top > bottom else 0
     marks = tuple((top - rule * size, digits(rule * size * scale)) for rule in range(rules + 1))
     return BarChart(tuple(steps), marks)

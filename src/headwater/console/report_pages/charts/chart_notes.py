@@ -64,12 +64,12 @@ async def read_chart_notes(
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "first": first, "last": last, "most": MARKED + 1}
-    found = await fetch_all(cursor, queries["of_period"], values)
-    notes = found[-MARKED:]
+    period_notes = await fetch_all(cursor, queries["of_period"], values)
+    notes = period_notes[-MARKED:]
     if not notes:
         return ChartNotes()
     marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
-    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(found) > MARKED)
+    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(period_notes) > MARKED)
 
 
 def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, ...]:

@@ -62,12 +62,15 @@ def read_verdicts(answer: EgressResponse, parts: Mapping[int, dict[str, Any] | N
     groups = objects(body.get("requestStatusPerDestination"))
     if not groups or any(str(group.get("requestStatus")) not in _FINAL for group in groups):
         return VerdictsPending()
-    named: dict[int, EventVerdict] = {}
+    named_verdicts: dict[int, EventVerdict] = {}
     for group in groups:
         for position, verdict in _read_named(group, parts):
-            named[position] = max(named.get(position, verdict), verdict, key=_severity)
-    unnamed = {_read_action(group): _judge_unnamed(group) for group in groups}
-    verdicts = {position: named.get(position) or _find(unnamed, part) for position, part in parts.items()}
+            named_verdicts[position] = max(named_verdicts.get(position, verdict), verdict, key=_severity)
+    unnamed_verdicts = {_read_action(group): _judge_unnamed(group) for group in groups}
+    verdicts = {
+        position: named_verdicts.get(position) or _find(unnamed_verdicts, part)
+        for position, part in parts.items()
+    }
     return Verdicts({position: verdict for position, verdict in verdicts.items() if verdict is not None})
 
 

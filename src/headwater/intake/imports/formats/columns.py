@@ -42,9 +42,9 @@ class Columns:
                 raise UnreadableError(f"no column {column}; the columns are {', '.join(header)}")
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
-        used = {column for column, _ in self.mapped} | {*self.ignored}
+        used_columns = {column for column, _ in self.mapped} | {*self.ignored}
         picked = dict[str, Any](self.constants) | {
-            name: value for name, value in values.items() if name in self.fields and name not in used
+            name: value for name, value in values.items() if name in self.fields and name not in used_columns
         }
         for column, name in self.mapped:
             value = _get_cell(values, column)
@@ -91,13 +91,13 @@ def read_choices(
 
 def assign_columns(fields: Mapping[str, str], mapped: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the fields of columns; the user's choices replace others."""
-    chosen = dict(mapped)
-    others = {
+    chosen_fields = dict(mapped)
+    other_fields = {
         column: name
         for column, name in fields.items()
-        if column not in chosen and name not in chosen.values()
+        if column not in chosen_fields and name not in chosen_fields.values()
     }
-    return others | chosen
+    return other_fields | chosen_fields
 
 
 def _get_cell(values: dict[str, Any], column: str) -> Any:

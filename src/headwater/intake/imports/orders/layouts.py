@@ -180,7 +180,10 @@ def map_columns(header: Sequence[str], layout: OrderLayout | None) -> dict[str, 
     layouts = LAYOUTS if layout is None else (layout,)
     fields: dict[str, str] = {}
     for name in FIELDS:
-        aliases = (*(alias for one in layouts for alias in one.aliases.get(name, ())), _simplify(name))
+        aliases = (
+            *(alias for order_layout in layouts for alias in order_layout.aliases.get(name, ())),
+            _simplify(name),
+        )
         free = (columns[alias] for alias in aliases if alias in columns and columns[alias] not in fields)
         column = next(free, None)
         if column is not None:
@@ -192,9 +195,9 @@ def read_columns(header: Sequence[str], choices: FileChoices) -> Columns:
     """Map a file's columns as over the API. Raises UnreadableError for an unknown header."""
     layout = BY_NAME[choices.form] if choices.form else recognize_layout(header)
     if layout is None and not choices.mapped:
-        known = ", ".join(layout.title for layout in BY_NAME.values())
+        titles = ", ".join(layout.title for layout in BY_NAME.values())
         raise UnreadableError(
-            f"the header matches no known export of orders ({known}); map its columns with --map COLUMN=FIELD"
+            f"the header matches no known export of orders ({titles}); map its columns with --map COLUMN=FIELD"
         )
     Columns(FIELDS, choices.mapped).check(header)
     fields = assign_columns(map_columns(header, layout), choices.mapped)

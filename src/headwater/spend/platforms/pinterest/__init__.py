@@ -107,8 +107,8 @@ class PinterestSpend(SpendPlatform):
 
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
         level = report.level
-        listed = yield from _list(credentials, report)
-        places = {read_id(item["id"]): _read_place(level, item) for item in listed}
+        entities = yield from _list(credentials, report)
+        places = {read_id(item["id"]): _read_place(level, item) for item in entities}
         rows: list[SpendRow] = []
         for ids in _split(list(places)):
             fields = {
@@ -150,10 +150,10 @@ def _split(ids: list[str]) -> Iterator[list[str]]:
 
 
 def _read_place(level: Level, item: dict[str, Any]) -> AdPlace:
-    named = read_id(item["id"]), read_name(item.get("name"))
+    entity = read_id(item["id"]), read_name(item.get("name"))
     if level is Level.CAMPAIGN:
-        return AdPlace(named)
-    return AdPlace((read_id(item["campaign_id"]), ""), (read_id(item["ad_group_id"]), ""), named)
+        return AdPlace(entity)
+    return AdPlace((read_id(item["campaign_id"]), ""), (read_id(item["ad_group_id"]), ""), entity)
 
 
 def _read_row(account: SpendAccount, item: dict[str, Any], place: AdPlace) -> SpendRow:

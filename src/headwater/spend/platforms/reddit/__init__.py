@@ -98,8 +98,8 @@ class RedditSpend(SpendPlatform):
         query = urlencode({"page.size": report.page_size})
         url = _make_url(credentials, f"/{report.level}s?{query}")
         lists = yield from _read_pages(EgressRequest(url=url, method="GET"))
-        named = [item for body in lists for item in objects(body["data"])]
-        names = {read_id(item["id"]): read_name(item.get("name")) for item in named}
+        entities = [item for body in lists for item in objects(body["data"])]
+        names = {read_id(item["id"]): read_name(item.get("name")) for item in entities}
         body = msgspec.json.encode({"data": _make_report(report)})
         pages = yield from _read_pages(EgressRequest(url=_make_url(credentials, "/reports"), body=body))
         rows = [_read_row(report, item, names) for page in pages for item in objects(page["data"]["metrics"])]
@@ -126,13 +126,13 @@ def _read_pages(request: EgressRequest) -> Exchange[list[dict[str, Any]]]:
 
 def _make_report(report: ReportRequest) -> dict[str, Any]:
     """Describe a report. Its times must be on the hour."""
-    wanted = {
+    report_values = {
         "breakdowns": _BREAKDOWNS[report.level],
         "fields": ["SPEND", "IMPRESSIONS", "CLICKS"],
         "starts_at": f"{report.days.first - _MARGIN}T00:00:00Z",
         "ends_at": f"{report.days.last + 2 * _MARGIN}T00:00:00Z",
     }
-    return wanted | ({"time_zone_id": report.account.timezone} if report.account.timezone else {})
+    return report_values | ({"time_zone_id": report.account.timezone} if report.account.timezone else {})
 
 
 def _read_row(report: ReportRequest, item: dict[str, Any], names: dict[str, str]) -> SpendRow:
