@@ -289,10 +289,10 @@ def _description_routes(shared: Services) -> list[Route]:
 
     @lru_cache
     def document() -> dict[str, Any]:
-        described = describe_api(f"{shared.settings.brand} {__version__}", shared.base_url)
-        add_tags(described)
-        add_examples(described)
-        return described
+        api_document = describe_api(f"{shared.settings.brand} {__version__}", shared.base_url)
+        add_tags(api_document)
+        add_examples(api_document)
+        return api_document
 
     @lru_cache
     def encoded() -> bytes:

@@ -43,20 +43,20 @@ class Front:
             await endpoint(scope, receive, send)
 
     async def _take_other(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answered, started = False, time.perf_counter()
+        is_answered, started = False, time.perf_counter()
 
         async def send_with_quota(message: Message) -> None:
-            nonlocal answered
+            nonlocal is_answered
             quota = scope.get("headwater.quota")
             if quota is not None and message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *quota.headers()]
             await send(message)
-            answered = message["type"] == "http.response.body" and not message.get("more_body")
+            is_answered = message["type"] == "http.response.body" and not message.get("more_body")
 
         try:
             await self._routed(scope, receive, send_with_quota)
         except Exception:
-            if not answered:
+            if not is_answered:
                 raise
             # The routes have answered 500 and raise all the same; the server would take that for an answer
             # cut short and end the connection.

@@ -147,7 +147,7 @@ class Supervisor:
         return make_directory(folder) if self.handover is None else keep_directory(folder)
 
     def _make_children(self) -> dict[str, ChildProcess]:
-        where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
+        data_options = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
         counting = self._share_counters()
         children: dict[str, ChildProcess] = {}
@@ -157,14 +157,16 @@ class Supervisor:
                 "api",
                 "--fd",
                 str(descriptor),
-                *where,
+                *data_options,
                 pass_fds=(descriptor,),
                 variables=variables,
                 announces=True,
             )
         for number in range(1, self.plan.pipelines + 1):
             variables = counting | child_variables(f"worker-{number}")
-            children[f"worker {number}"] = ChildProcess("worker", *where, variables=variables, announces=True)
+            children[f"worker {number}"] = ChildProcess(
+                "worker", *data_options, variables=variables, announces=True
+            )
         return children
 
     def _watch(self, name: str, child: ChildProcess) -> None:
@@ -201,8 +203,8 @@ class Supervisor:
                 process.ended(current_time)
             if not process.running and process.due <= current_time:
                 process.start(current_time)
-        waiting = [process.due - current_time for process in self.watched if not process.running]
-        return max(0.0, min(waiting)) if waiting else None
+        start_delays = [process.due - current_time for process in self.watched if not process.running]
+        return max(0.0, min(start_delays)) if start_delays else None
 
     def _reload(self) -> None:
         """Let the version on disk prepare the database, then become that version. If it fails, everything
@@ -319,8 +321,8 @@ def _bind(plan: ServePlan, handover: Handover | None, patience: float) -> socket
     try:
         return listening_socket.bind(plan.host, plan.port, patience)
     except OSError as error:
-        where = f"{plan.host}:{plan.port}"
-        raise ServeError(f"cannot listen on {where}: {error.strerror or error}") from None
+        address = f"{plan.host}:{plan.port}"
+        raise ServeError(f"cannot listen on {address}: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -103,9 +103,9 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     orders = evidence.counts.orders
     number = orders.total(judgement.steps) if orders is not None else 0
     if judgement.is_severe:
-        still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
+        order_text = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
         return (
-            f"Almost no page sends visits{still}. The tag was probably removed from the pages, or its "
+            f"Almost no page sends visits{order_text}. The tag was probably removed from the pages, or its "
             "address does not respond."
         )
     return (
@@ -171,9 +171,9 @@ def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, flo
     usual_visits = series.usual(judgement.steps) if series is not None else None
     if touches is None or series is None or usual is None or usual_visits is None:
         return 0.0, 0.0
-    missing = usual_visits.middle - series.total(judgement.steps)
-    extra = touches.total(judgement.steps) - usual.middle + missing / 2
-    return extra, sqrt(usual.middle)
+    missing_visits = usual_visits.middle - series.total(judgement.steps)
+    extra_visits = touches.total(judgement.steps) - usual.middle + missing_visits / 2
+    return extra_visits, sqrt(usual.middle)
 
 
 async def _explain_revenue(_: CauseEvidence, judgement: Judgement) -> str:
@@ -210,8 +210,8 @@ async def _explain_rejections(evidence: CauseEvidence, judgement: Judgement) -> 
 
 async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement, destination_id=int(judgement.subject))
-    failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
-    if failed >= expired:
+    failed_count, expired_count = await fetch_one(evidence.connection, queries["failures"], values)
+    if failed_count >= expired_count:
         return "The platform refuses most events: see its responses in the list of deliveries."
     return "The platform accepts the events too late: they are then too old."
 

@@ -97,8 +97,8 @@ async def count_deliveries(
 
 def first_hour(watch: SpaceWatch, until: datetime, late: timedelta = LATE) -> datetime:
     """Return the midnight where recomputing starts."""
-    back = late if watch.has_counted else KEEP_COUNTS
-    start = min(watch.judged_until, until) - back
+    lookback = late if watch.has_counted else KEEP_COUNTS
+    start = min(watch.judged_until, until) - lookback
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -165,11 +165,11 @@ class CountTable:
         )
 
     def at_day(self, end: datetime) -> DayCounts:
-        day, began = (end - self.start) // DAY, -(-self.began // 24)
+        day, first_day = (end - self.start) // DAY, -(-self.began // 24)
         by_measure: dict[str, dict[str, CountSeries]] = {name: {} for name in OF_DAYS}
         for measure, subject in self.days:
             totals = self.days[measure, subject]
-            by_measure[measure][subject] = CountSeries(totals, day, DAYS, began)
+            by_measure[measure][subject] = CountSeries(totals, day, DAYS, first_day)
         orders, revenue = (by_measure[name] for name in OF_DAYS)
         sources = orders.keys() & revenue.keys()
         return DayCounts(

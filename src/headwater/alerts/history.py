@@ -115,10 +115,10 @@ class AlertHistory:
                 await self._open(sign, moment)
         elif alert.ended_at is not None:
             if sign.is_out:
-                changed = replace(
+                changed_alert = replace(
                     alert, ended_at=None, well=0, title=sign.title, cause=sign.cause, began=sign.began
                 )
-                await self._change(changed, StepKind.RETURNED, sign, moment)
+                await self._change(changed_alert, StepKind.RETURNED, sign, moment)
         elif sign.is_well:
             await self._mend(alert, sign, moment)
         else:
@@ -169,17 +169,17 @@ class AlertHistory:
         await self._note(alert, StepKind.OPENED, sign, moment)
 
     async def _mend(self, alert: StoredAlert, sign: Sign, moment: datetime) -> None:
-        well = alert.well + 1
-        if sign.figures is not None and well < WELL_LOOKS:
-            await self._change(replace(alert, well=well), None, sign, moment)
+        well_count = alert.well + 1
+        if sign.figures is not None and well_count < WELL_LOOKS:
+            await self._change(replace(alert, well=well_count), None, sign, moment)
             return
         await self._change(replace(alert, well=0, ended_at=moment), StepKind.ENDED, sign, moment)
 
     async def _go_on(self, alert: StoredAlert, sign: Sign, moment: datetime) -> None:
         if sign.figures is not None and moment - alert.opened_at > NEW_USUAL:
             cause = "This has lasted a week and now counts as normal."
-            ended = replace(alert, well=0, ended_at=moment, cause=cause)
-            await self._change(ended, StepKind.ENDED, sign, moment)
+            ended_alert = replace(alert, well=0, ended_at=moment, cause=cause)
+            await self._change(ended_alert, StepKind.ENDED, sign, moment)
         elif sign.is_out and sign.is_severe and not alert.is_severe:
             worse = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
             await self._change(worse, StepKind.WORSENED, sign, moment)
@@ -213,13 +213,13 @@ def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:
     """Return the transitions to announce: the last of each alert, except alerts that opened and ended within
     the pass or returned immediately.
     """
-    last: dict[int, AlertStep] = {step.alert_id: step for step in steps}
-    began = {step.alert_id: step for step in reversed(steps)}
+    last_steps: dict[int, AlertStep] = {step.alert_id: step for step in steps}
+    first_steps = {step.alert_id: step for step in reversed(steps)}
     return [
         step
-        for alert_id, step in last.items()
+        for alert_id, step in last_steps.items()
         if step.step is not StepKind.RETURNED
-        and not (step.step is StepKind.ENDED and began[alert_id].step is not StepKind.ENDED)
+        and not (step.step is StepKind.ENDED and first_steps[alert_id].step is not StepKind.ENDED)
     ]
 
 

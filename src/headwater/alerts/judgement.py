@@ -47,18 +47,18 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
     are left out.
     """
     arrivals = counts.arrivals
-    judged = [_fall(Rule.VISITS_FELL, "", arrivals, alertness)]
+    judgements = [_fall(Rule.VISITS_FELL, "", arrivals, alertness)]
     arrive = not (
-        alertness.age(Rule.VISITS_FELL) or any(judgement and judgement.is_out for judgement in judged)
+        alertness.age(Rule.VISITS_FELL) or any(judgement and judgement.is_out for judgement in judgements)
     )
-    judged.append(_fall(Rule.ORDERS_FELL, "", counts.orders, alertness, arrivals))
+    judgements.append(_fall(Rule.ORDERS_FELL, "", counts.orders, alertness, arrivals))
     if arrive:
-        judged += [
+        judgements += [
             _fall(Rule.SOURCE_VISITS_FELL, source, series, alertness, _Rest(counts.touches, series))
             for source, series in counts.by_source.items()
         ]
-        judged.append(_share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness))
-    judged += [
+        judgements.append(_share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness))
+    judgements += [
         _rise(Rule.ORDERS_REPEATED, "", counts.repeated, alertness),
         _rise(Rule.REJECTIONS_ROSE, "", counts.rejected, alertness),
         *(
@@ -70,14 +70,14 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
             for subject, series in counts.conversions.items()
         ),
     ]
-    return _select_enabled(judged, alertness)
+    return _select_enabled(judgements, alertness)
 
 
 def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
     """Judge each source's revenue."""
     rule = Rule.SOURCE_REVENUE_FELL
     total = _Sum(tuple(counts.orders.values()))
-    judged: list[Judgement | None] = []
+    judgements: list[Judgement | None] = []
     for source, orders in counts.orders.items():
         number = _fall(rule, source, orders, alertness, _Rest(total, orders))
         revenue = counts.revenue[source]
@@ -86,7 +86,7 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
             continue
         observed = revenue.total(number.steps)
         is_low = observed <= REMAINDER[alertness.of(rule)] * usual.middle
-        judged.append(
+        judgements.append(
             Judgement(
                 rule,
                 source,
@@ -98,7 +98,7 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
                 number.is_severe,
             )
         )
-    return _select_enabled(judged, alertness)
+    return _select_enabled(judgements, alertness)
 
 
 class _Sum(Struct, frozen=True):
@@ -201,8 +201,8 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
         if steps > alertness.longest(rule, subject):
             break
         usual = series.usual(steps, age) or UsualRange(0, 0, 0)
-        lately = (series.total(steps, age + back) for back in range(24, 24 * 8, 24))
-        highest = max(usual.high, *lately, series.total(168, age + steps) * steps / 168)
+        recent_totals = (series.total(steps, age + hours_back) for hours_back in range(24, 24 * 8, 24))
+        highest = max(usual.high, *recent_totals, series.total(168, age + steps) * steps / 168)
         observed, fewest = series.total(steps), FEWEST[sensitivity]
         deviation = _deviation(observed, highest)
         is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
@@ -262,15 +262,15 @@ def _level(series: CountSeries, steps: int, age: int) -> float:
     """Return the ratio of the preceding period to its usual level, at most 1. The period is the shortest with
     a large enough usual count, at least `steps` long; it ends before an open alert.
     """
-    back = max(steps, age)
+    hours_back = max(steps, age)
     if series.week != HOURS:
         return 1.0
     for before in WINDOWS[2:]:
-        usual = series.usual(before, back)
+        usual = series.usual(before, hours_back)
         if usual is None:
             return 1.0
         if before >= min(steps, 24) and (usual.middle >= 2 * ENOUGH or before >= 24):
-            ratio = (series.total(before, back) + SETTLED) / (usual.middle + SETTLED)
+            ratio = (series.total(before, hours_back) + SETTLED) / (usual.middle + SETTLED)
             return min(1.0, ratio)
     return 1.0
 

@@ -92,17 +92,17 @@ def _query(
     groups: tuple[Group, ...],
     kinds: tuple[Kind, ...],
 ) -> ReportQuery:
-    only = tuple(KeyCondition(Group.KIND, kind.key) for kind in kinds)
-    filters = Filters(event_names=SALES_EVENTS, only=only)
+    conditions = tuple(KeyCondition(Group.KIND, kind.key) for kind in kinds)
+    filters = Filters(event_names=SALES_EVENTS, only=conditions)
     return ReportQuery(start, end, measures, groups, filters=filters, limit=MOST_ROWS)
 
 
 def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
     """Split a period into ranges of one report, each to its last second."""
     while start < end:
-        until = min(start + timedelta(days=MOST_DAYS), end)
-        yield start, until - SECOND
-        start = until
+        part_end = min(start + timedelta(days=MOST_DAYS), end)
+        yield start, part_end - SECOND
+        start = part_end
 
 
 def _to_integer(figure: Figure, units: int = 1) -> int:

@@ -49,8 +49,8 @@ class CountSeries(Struct, frozen=True):
         totals, last, week = self.totals, self.end - back, self.week
         ends = range(last - week, last - week * lags - 1, -week)
         sums = sorted([totals[end] - totals[end - steps] for end in ends])
-        half = lags // 2
-        middle = float(sums[half]) if lags % 2 else (sums[half - 1] + sums[half]) / 2
+        middle_index = lags // 2
+        middle = float(sums[middle_index]) if lags % 2 else (sums[middle_index - 1] + sums[middle_index]) / 2
         low = min(sums[0], max(middle - 2 * sqrt(middle), 0.0))
         return UsualRange(low, middle, max(sums[-1], middle + 2 * sqrt(middle)))
 

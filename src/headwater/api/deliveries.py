@@ -23,12 +23,14 @@ from headwater.spaces.audit.entries import AuditChange
 async def list_deliveries(call: Call) -> DeliveryPage:
     """List deliveries of events to a destination, newest first."""
     destination_id = call.path_id("destination_id")
-    sought = parameters.read_filter(call.query, destination_id)
-    cursors = parameters.cursors(call.services.signing_key, call.space_id, sought)
+    delivery_filter = parameters.read_filter(call.query, destination_id)
+    cursors = parameters.cursors(call.services.signing_key, call.space_id, delivery_filter)
     per_page, position = read_page(call.query, cursors)
     async with call.services.database.connection() as connection:
         await fetch_destination(connection, call.space_id, destination_id)
-        page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, position)
+        page = await delivery_log.list_deliveries(
+            connection, call.space_id, delivery_filter, per_page, position
+        )
     return answer_page(DeliveryPage, page, per_page, call.page_link(cursors))
 
 

@@ -79,8 +79,8 @@ def gets(kind: str) -> Handler:
             job = await fetch_job(connection, call.space_id, import_id)
             if job.kind != kind:
                 raise NotFound("Import")
-            refused = await list_refused(connection, call.space_id, import_id, LISTED)
-        return describe_import(job, refused)
+            refused_rows = await list_refused(connection, call.space_id, import_id, LISTED)
+        return describe_import(job, refused_rows)
 
     return get_import
 

@@ -52,11 +52,11 @@ async def create_connection(call: Call) -> SpendConnectionAnswer:
     destination_id = read_destination_id(body)
     key = call.services.sealing_key
     async with call.change() as connection:
-        borrowed = {}
+        borrowed_secrets = {}
         if destination_id is not None:
             platform = body.get("platform")
-            borrowed = await lend_secrets(connection, call.space_id, destination_id, platform, key)
-        new = read_new(body, borrowed)
+            borrowed_secrets = await lend_secrets(connection, call.space_id, destination_id, platform, key)
+        new = read_new(body, borrowed_secrets)
         row = await connections.create_connection(connection, call.space_id, new, key)
     return describe_connection(row)
 
@@ -74,8 +74,8 @@ async def update_connection(call: Call) -> SpendConnectionAnswer:
     row = AccountKey(call.space_id, call.path_id("connection_id"))
     body = await call.body()
     async with call.change() as connection:
-        changed = await connections.change_connection(connection, row, body, call.services.sealing_key)
-    return describe_connection(changed)
+        changed_row = await connections.change_connection(connection, row, body, call.services.sealing_key)
+    return describe_connection(changed_row)
 
 
 async def delete_connection(call: Call) -> Message:

@@ -85,8 +85,8 @@ class Credited:
         """The touches, weighted by their age relative to the latest of the event."""
         assert self.ages is not None
         seconds = self.ages.seconds[self.touches].astype(np.int64, copy=False)
-        lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
-        latest = seconds[lasts] if len(seconds) else seconds
+        last_indexes = np.maximum(self._recipients.firsts + self.counts - 1, 0)
+        latest = seconds[last_indexes] if len(seconds) else seconds
         older = latest[self.events]
         older -= seconds
         return WeightedRecipients(self._recipients, weigh(older, self.ages.half_life_days))
@@ -122,11 +122,11 @@ class Crediting:
             return self._credit_each(model)
         picks = np.full(len(self._paths.begins), -1, dtype=np.int64)
         for counting in rule.counting:
-            more = self._pick(counting.source_ids, last=rule.take is CreditedTouches.LAST)
-            picks = np.where(picks < 0, more, picks)
-        has = picks >= 0
-        events = np.flatnonzero(has)
-        return Credited(events, picks[events], has.astype(np.int64))
+            further_picks = self._pick(counting.source_ids, last=rule.take is CreditedTouches.LAST)
+            picks = np.where(picks < 0, further_picks, picks)
+        has_pick = picks >= 0
+        events = np.flatnonzero(has_pick)
+        return Credited(events, picks[events], has_pick.astype(np.int64))
 
     def _credit_each(self, model: str) -> Credited:
         """Return every touch that counts for a model, with the values that shares depend on."""

@@ -116,16 +116,16 @@ def credited_rows(
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH
     shares = [SQL("t.{}").format(amount.column("share")) for amount in amounts]
-    more = [*(shares if model.is_weighted else []), *also]
+    extra_columns = [*(shares if model.is_weighted else []), *also]
     units = "units" if spread else "no_units"
     if len(amounts) > 1:
-        more.append(SQL("e.space_amount"))
+        extra_columns.append(SQL("e.space_amount"))
         if spread:
             units = "units_of_both"
-            more += [SQL("m.space_units"), SQL("m.space_step")]
+            extra_columns += [SQL("m.space_units"), SQL("m.space_step")]
     return queries["credited"].format(
         events=events,
-        also=SQL("").join(SQL(", {}").format(column) for column in more),
+        also=SQL("").join(SQL(", {}").format(column) for column in extra_columns),
         money=queries[units],
         credited_touches=credited_touches(attribution, amounts),
         only=only,

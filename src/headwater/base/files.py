@@ -19,8 +19,8 @@ def keep_private() -> None:
 
 def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
     """Create a private directory with its parents, or make an existing one private."""
-    missing = [path for path in (directory, *directory.parents) if not path.exists()]
-    for path in reversed(missing):
+    missing_folders = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing_folders):
         path.mkdir(exist_ok=True)
         path.chmod(mode)  # overrides the umask
         sync_directory(path.parent)
@@ -34,9 +34,9 @@ def close_to_others(directory: Path, mode: int = OURS_ALONE) -> None:
     Only the owner can. A sticky directory is shared by accounts, such as /tmp, and stays.
     """
     status = directory.stat()
-    theirs = status.st_mode & 0o077 & ~mode
-    if theirs and status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
-        directory.chmod(stat.S_IMODE(status.st_mode) & ~theirs)
+    foreign_bits = status.st_mode & 0o077 & ~mode
+    if foreign_bits and status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX:
+        directory.chmod(stat.S_IMODE(status.st_mode) & ~foreign_bits)
 
 
 def write_private(path: Path, text: str) -> None:

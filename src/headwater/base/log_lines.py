@@ -61,8 +61,8 @@ def _lay_out(line: Mapping[str, Any], level: str) -> str:
     event = str(line["event"])
     words = event.replace("_", " ") if _NAME.fullmatch(event) else printable(event)
     values = [f"{name}={_quoted(value)}" for name, value in line.items() if name not in _OWN]
-    below = [str(line[name]) for name in ("exception", "stack") if line.get(name)]
-    traces = ["    " + printable(row) for text in below for row in text.splitlines()]
+    blocks = [str(line[name]) for name in ("exception", "stack") if line.get(name)]
+    traces = ["    " + printable(row) for text in blocks for row in text.splitlines()]
     return "\n".join(["  ".join([f"{moment:%H:%M:%S} {level} {words}", *values]), *traces])
 
 

@@ -48,7 +48,7 @@ def read_mail_server(url: str) -> MailServer:
 def read_sender(text: str) -> tuple[str, str]:
     """Return the name and address of a sender, as `Name <address>` or an address. Raise ValueError."""
     name, address = parseaddr(text)
-    local, separator, domain = address.rpartition("@")
-    if not (separator and local and domain) or not text.isprintable() or not address.isascii():
+    local_part, separator, domain = address.rpartition("@")
+    if not (separator and local_part and domain) or not text.isprintable() or not address.isascii():
         raise ValueError("must be an e-mail address, such as alerts@example.com or Name <address>")
     return name, address

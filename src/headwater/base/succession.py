@@ -50,11 +50,11 @@ class InheritedProcess:
         """Return its exit code, or None while it runs."""
         if self._exit_code is None:
             try:
-                ended, status = os.waitpid(self._pid, os.WNOHANG)
+                ended_pid, status = os.waitpid(self._pid, os.WNOHANG)
             except ChildProcessError:  # it was not our child after all
                 self._exit_code = -1
             else:
-                self._exit_code = os.waitstatus_to_exitcode(status) if ended else None
+                self._exit_code = os.waitstatus_to_exitcode(status) if ended_pid else None
         return self._exit_code
 
     def send_signal(self, number: int, /) -> None:

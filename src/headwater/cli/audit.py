@@ -100,11 +100,11 @@ def _read_search(arguments: Namespace) -> AuditSearch:
 
 
 def _describe(entry: AuditEntry) -> dict[str, object]:
-    who = entry.user or entry.operator or (entry.key and f"key {entry.key}") or entry.user_id
+    actor = entry.user or entry.operator or (entry.key and f"key {entry.key}") or entry.user_id
     return {
         "id": entry.id,
         "occurred_at": entry.occurred_at,
-        "who": who,
+        "who": actor,
         "way": entry.way,
         "address": entry.address,
         "action": entry.action,

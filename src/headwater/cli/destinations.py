@@ -166,11 +166,11 @@ def test(settings: Settings, arguments: Namespace) -> int:
 
     trial, destination_settings = asyncio.run(check())
     print_output(msgspec.to_builtins(trial), as_json=arguments.json)
-    missing = [] if trial.ok else _missing_test_codes(destination_settings)
-    if missing and not arguments.json:
+    missing_codes = [] if trial.ok else _missing_test_codes(destination_settings)
+    if missing_codes and not arguments.json:
         options = f"--space {arguments.space} --destination {arguments.destination}"
         print_text("\nSet it, then test again:")
-        print_text(f"  headwater destination set {options} --set {missing[0]}=CODE")
+        print_text(f"  headwater destination set {options} --set {missing_codes[0]}=CODE")
     return 0 if trial.ok else 1
 
 

@@ -232,15 +232,15 @@ async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
         space = await fetch_space(connection, arguments.space)
         job = prepare(space)
         source = job.source
-        already = not await job.begin(connection, again=arguments.again)
-        if not already:
+        is_finished = not await job.begin(connection, again=arguments.again)
+        if not is_finished:
             if not arguments.dry_run:
                 await note_change(connection, arguments, AuditChange("import", after={"kind": job.name}))
             with tqdm(total=source.size, unit="B", unit_scale=True, disable=None) as bar:
                 async for progress in job.chunks(connection):
                     bar.update(source.raw.tell() - bar.n)
                     bar.set_postfix_str(f"{progress.rows_done} rows, {progress.refused} refused")
-    _report(job, already=already, as_json=arguments.json)
+    _report(job, already=is_finished, as_json=arguments.json)
     return 1 if job.progress.refused else 0
 
 
@@ -300,6 +300,6 @@ def _list_refusals(job: Import, refusals: RejectedRowFile) -> None:
     for refusal in refusals.first:
         rules = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         print_note(f"line {refusal.line}: {rules}")
-    more = job.progress.refused - len(refusals.first)
-    if more > 0 and len(refusals.first) == LISTED:
-        print_note(f"and {more} more")
+    unlisted_count = job.progress.refused - len(refusals.first)
+    if unlisted_count > 0 and len(refusals.first) == LISTED:
+        print_note(f"and {unlisted_count} more")

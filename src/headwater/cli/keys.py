@@ -133,11 +133,11 @@ def _summarize_end(key: keys.ApiKey) -> str:
 
 
 def _summarize_scopes(scopes: Sequence[str]) -> str:
-    missing = [scope for scope in keys.SCOPES if scope not in scopes]
-    if not missing:
+    missing_scopes = [scope for scope in keys.SCOPES if scope not in scopes]
+    if not missing_scopes:
         return "all"
-    if len(missing) <= _FEW:
-        return f"all but {', '.join(missing)}"
+    if len(missing_scopes) <= _FEW:
+        return f"all but {', '.join(missing_scopes)}"
     if len(scopes) <= _FEW:
         return ", ".join(scopes)
     return f"{len(scopes)} of {len(keys.SCOPES)} (--json)"

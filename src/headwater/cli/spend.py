@@ -62,12 +62,12 @@ async def connect(settings: Settings, arguments: Namespace) -> Output:
         body["name"] = arguments.name
     key = load_encryption_key(settings)
     async with change(settings, arguments, "spend_connection") as connection:
-        borrowed = {}
+        borrowed_secrets = {}
         if arguments.destination is not None:
             body["destination_id"] = arguments.destination
             ids = arguments.space, arguments.destination
-            borrowed = await lend_secrets(connection, *ids, arguments.platform, key)
-        new = read_new(body, borrowed, as_text=True)
+            borrowed_secrets = await lend_secrets(connection, *ids, arguments.platform, key)
+        new = read_new(body, borrowed_secrets, as_text=True)
         row = await connections.create_connection(connection, arguments.space, new, key)
     return _describe(row, arguments)
 
@@ -86,8 +86,8 @@ async def change_connection(settings: Settings, arguments: Namespace) -> Output:
             "secrets": secrets or None,
         }
         body = {name: value for name, value in body.items() if value is not None}
-        changed = await connections.change_connection(connection, row, body, key, as_text=True)
-    return _describe(changed, arguments)
+        changed_row = await connections.change_connection(connection, row, body, key, as_text=True)
+    return _describe(changed_row, arguments)
 
 
 @group.command("list", "list a Space's connections", SPACE, JSON)
@@ -148,8 +148,8 @@ async def disconnect(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _describe(row: connections.ConnectionRow, arguments: Namespace) -> Output:
-    described = msgspec.to_builtins(describe_connection(row))
-    return described if arguments.json else _as_text(described)
+    description = msgspec.to_builtins(describe_connection(row))
+    return description if arguments.json else _as_text(description)
 
 
 def _as_text(row: Row) -> str:

@@ -138,8 +138,8 @@ async def test(settings: Settings, arguments: Namespace) -> Row:
             provider.secret(key)
             metadata = await documents.find_metadata(provider.issuer)
             keys = await documents.verify(metadata, lambda keys: len(keys.keys))
-        except SsoRefused as refused:
-            raise Failure(f"{refused.reason}: {refused.text}") from None
+        except SsoRefused as refusal:
+            raise Failure(f"{refusal.reason}: {refusal.text}") from None
     return {"name": provider.name, "token_endpoint": metadata.token_endpoint, "keys": keys}
 
 
@@ -161,8 +161,8 @@ async def require(settings: Settings, arguments: Namespace) -> Row:
         if not await list_providers(connection):
             raise Failure("add a provider first: otherwise only this user could log in")
         user = await fetch_user(connection, arguments.email)
-        joined = await list_joined(connection, user.id)
-        if user.password_hash is None or not any(space.role is Role.OWNER for space in joined):
+        memberships = await list_joined(connection, user.id)
+        if user.password_hash is None or not any(space.role is Role.OWNER for space in memberships):
             raise Failure(f"{user.email} must be an owner of a Space and have a password, for emergencies")
         await require_sso(connection, user.id)
     return {"password_for": user.email}

@@ -147,5 +147,5 @@ def _time(space: Space, arguments: Namespace) -> TimeRange:
 
 
 def _describe(trained_model: TrainedModel) -> Row:
-    described: dict[str, Any] = asdict(trained_model)
-    return {name: value for name, value in described.items() if name not in ("id", "counts")}
+    members: dict[str, Any] = asdict(trained_model)
+    return {name: value for name, value in members.items() if name not in ("id", "counts")}

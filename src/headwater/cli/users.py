@@ -128,14 +128,14 @@ async def disable(settings: Settings, arguments: Namespace) -> Noted:
     """Name the Spaces that are left without an owner who can log in."""
     async with change(settings, arguments, "user") as connection:
         user = await fetch_user(connection, arguments.email)
-        ended = await users.disable_user(connection, user)
+        ended_logins = await users.disable_user(connection, user)
         owned = [
-            joined.space_id
-            for joined in await members.list_joined(connection, user.id)
-            if joined.role is Role.OWNER
-            and not await members.has_other_owner(connection, joined.space_id, user.id)
+            membership.space_id
+            for membership in await members.list_joined(connection, user.id)
+            if membership.role is Role.OWNER
+            and not await members.has_other_owner(connection, membership.space_id, user.id)
         ]
-    row = {"email": user.email, **msgspec.structs.asdict(ended), "spaces_without_owner": owned}
+    row = {"email": user.email, **msgspec.structs.asdict(ended_logins), "spaces_without_owner": owned}
     return Noted(row, "API keys that they know still work. Revoke those in each Space.")
 
 

@@ -60,9 +60,9 @@ async def post_password(request: Request) -> Response:
             raise Forbidden("This account logs in with single sign-on, without a password.")
     try:
         await check_current_password(request, visitor.user, form.text("current"))
-    except FactorRefused as refused:
-        page = await _page(request, visitor, {"current": [describe_refusal(refused)]})
-        return mark_refused(page, refused)
+    except FactorRefused as refusal:
+        page = await _page(request, visitor, {"current": [describe_refusal(refusal)]})
+        return mark_refused(page, refusal)
     async with shared.database.connection() as connection:
         context = await list_password_context(connection, visitor.user)
     try:

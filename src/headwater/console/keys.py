@@ -119,14 +119,14 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     current_time = datetime.now(UTC)
     keys = await list_keys(visit.connection, visit.space.id)
     ends = {key.id: ended_at for key in keys if (ended_at := key.find_end(current_time)) is not None}
-    ended = [key for key in keys if key.id in ends]
+    ended_keys = [key for key in keys if key.id in ends]
     members = await list_members(visit.connection, visit.space.id)
     common: dict[str, Any] = {
         "keys": read_list_page(
             visit.request, (key for key in keys if key.id not in ends), lambda key: key.name
         ),
-        "ended": ended[: -PER_PAGE - 1 : -1],
-        "ended_before": len(ended) - PER_PAGE,
+        "ended": ended_keys[: -PER_PAGE - 1 : -1],
+        "ended_before": len(ended_keys) - PER_PAGE,
         "ends": ends,
         "soon": current_time + EXPIRY_NOTICE,
         "lifetimes": LIFETIMES,

@@ -104,8 +104,8 @@ async def post_login(request: Request) -> Response:
         ways = await load_login_ways(connection)
     if not is_allowed.admitted:
         log_refusal("login_limit", address)
-        wait = f"Too many attempts to log in. Try again in {wait_text(is_allowed.retry_after)}."
-        response = _page(request, ways, next_path, form, wait, status=429)
+        wait_message = f"Too many attempts to log in. Try again in {wait_text(is_allowed.retry_after)}."
+        response = _page(request, ways, next_path, form, wait_message, status=429)
         response.headers["Retry-After"] = str(is_allowed.retry_after)
         return response
     async with shared.database.connection() as connection:

@@ -72,9 +72,9 @@ async def post_backchannel(request: Request) -> Response:
         provider = await fetch_provider(connection, name)
     try:
         claims = await _read_logout(request, provider)
-    except SsoRefused as refused:
-        log.warning("sso_logout_refused", provider=name, reason=refused.reason)
-        return JSONResponse({"error": "invalid_request", "error_description": refused.text}, 400)
+    except SsoRefused as refusal:
+        log.warning("sso_logout_refused", provider=name, reason=refusal.reason)
+        return JSONResponse({"error": "invalid_request", "error_description": refusal.text}, 400)
     subject, sid = claims.get("sub"), claims.get("sid")
     async with shared.database.transaction() as connection:
         user_id = await find_linked_user(connection, name, subject) if isinstance(subject, str) else None

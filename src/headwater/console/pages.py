@@ -203,8 +203,8 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
 
 def clock(moment: datetime, zone: str = "UTC") -> Markup:
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
-    local = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local)
+    local_time = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local_time)
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
@@ -294,8 +294,8 @@ def _title(request: Request, status: int) -> str:
 
 
 def _is_program(request: Request) -> bool:
-    accepted = request.headers.get("accept", "")
-    return "application/json" in accepted and "text/html" not in accepted
+    accept_header = request.headers.get("accept", "")
+    return "application/json" in accept_header and "text/html" not in accept_header
 
 
 def _problem(error: Exception) -> Problem:

@@ -51,14 +51,14 @@ class SpaceSummary(Struct, frozen=True):
 async def show_spaces(request: Request) -> Response:
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
-        joined = await list_joined(connection, visitor.user.id)
-    if len(joined) == 1 and "all" not in request.query_params:
-        return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
+        memberships = await list_joined(connection, visitor.user.id)
+    if len(memberships) == 1 and "all" not in request.query_params:
+        return redirect(request, f"{HOME}/spaces/{memberships[0].space_id}")
     query = Query(request.scope["query_string"])
     search_text = str(query.single("q") or "").strip()
     page = _PAGE.read(query) or 1
     query.finish()
-    matches = [membership for membership in joined if search_text.lower() in membership.name.lower()]
+    matches = [membership for membership in memberships if search_text.lower() in membership.name.lower()]
     first = PER_PAGE * (page - 1)
     shared, current_time = services(request), datetime.now(UTC)
     summaries = [
@@ -70,7 +70,7 @@ async def show_spaces(request: Request) -> Response:
     return render(
         request,
         "spaces.html",
-        joined=joined,
+        joined=memberships,
         listed=summaries,
         wanted=search_text,
         number=page,

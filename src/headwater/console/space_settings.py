@@ -52,11 +52,11 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 )
 async def post_settings(visit: PageVisit) -> FlashMessage:
     before = as_typed(visit.space)
-    changed = {key: value for key, value in _typed(visit).items() if value != before[key]}
-    changes = read_changes(changed)
-    if not changed:
+    changed_values = {key: value for key, value in _typed(visit).items() if value != before[key]}
+    changes = read_changes(changed_values)
+    if not changed_values:
         return FlashMessage.NOTHING_CHANGED
-    if "require_second_factor" in changed:
+    if "require_second_factor" in changed_values:
         visit.require_fresh_factor()
     await change_space(visit.connection, visit.space.id, changes)
     return FlashMessage.SETTINGS_SAVED

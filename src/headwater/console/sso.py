@@ -65,9 +65,9 @@ def _explaining(handle: Callable[[Request, SsoProvider], Awaitable[Response]]) -
         await find_visitor(request)
         try:
             response = await handle(request, provider)
-        except SsoRefused as refused:
-            log.warning("sso_refused", provider=name, reason=refused.reason)
-            response = _refuse(request, provider, refused)
+        except SsoRefused as refusal:
+            log.warning("sso_refused", provider=name, reason=refusal.reason)
+            response = _refuse(request, provider, refusal)
         response.headers.update(OPENED)  # a window of an assistant keeps its opener
         return response
 

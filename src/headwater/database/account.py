@@ -36,8 +36,8 @@ def tie() -> list[str]:
     tied = ["setpriv", "--pdeathsig", "INT"]
     if sys.platform != "linux" or not shutil.which("setpriv"):
         return []
-    tried = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
-    return tied if tried.returncode == 0 else []
+    process = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
+    return tied if process.returncode == 0 else []
 
 
 def _is_root() -> bool:

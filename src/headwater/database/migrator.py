@@ -113,34 +113,38 @@ def migrate(url: str) -> list[str]:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute(_LEDGER)
         own_migrations = migrations()
-        applied = _read_ledger(connection)
-        if _is_foreign(applied):
+        applied_migrations = _read_ledger(connection)
+        if _is_foreign(applied_migrations):
             raise MigrationError(
                 "the database was made by a version of Headwater from before the first release,"
                 f" with another schema: {TAKE_ALONG}"
             )
-        _refuse_drift(own_migrations, applied)
-        missing = [migration for migration in own_migrations if migration.name not in applied]
+        _refuse_drift(own_migrations, applied_migrations)
+        missing_migrations = [
+            migration for migration in own_migrations if migration.name not in applied_migrations
+        ]
         connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",))
-        for migration in missing:
+        for migration in missing_migrations:
             _persist(migration.name, lambda migration=migration: _apply(connection, migration))
         _persist("row-level security", lambda: protect(connection))
-        return [migration.name for migration in missing]
+        return [migration.name for migration in missing_migrations]
 
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
     """Compare without changes."""
     own_names = {migration.name for migration in migrations()}
     try:
-        applied = _read_ledger(connection)
+        applied_migrations = _read_ledger(connection)
     except psycopg.errors.UndefinedTable:
-        applied = dict[str, _Applied]()
-    if _is_foreign(applied):
+        applied_migrations = dict[str, _Applied]()
+    if _is_foreign(applied_migrations):
         return SchemaState((), (), is_foreign=True)
-    beyond = {name: entry for name, entry in applied.items() if name not in own_names}
-    newer = {name for name, entry in beyond.items() if entry.leaves_what_is_used}
+    unknown_migrations = {name: entry for name, entry in applied_migrations.items() if name not in own_names}
+    newer = {name for name, entry in unknown_migrations.items() if entry.leaves_what_is_used}
     return SchemaState(
-        tuple(sorted(own_names - applied.keys())), tuple(sorted(beyond.keys() - newer)), tuple(sorted(newer))
+        tuple(sorted(own_names - applied_migrations.keys())),
+        tuple(sorted(unknown_migrations.keys() - newer)),
+        tuple(sorted(newer)),
     )
 
 

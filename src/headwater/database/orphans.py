@@ -48,11 +48,11 @@ class ServerLock(Struct, frozen=True):
             passed = time.monotonic() - start
             if passed > 2 * timeout:
                 return False
-            due = self._signals(in_order=passed < timeout) - sent_signals
-            for pid, number in due:
+            due_signals = self._signals(in_order=passed < timeout) - sent_signals
+            for pid, number in due_signals:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
-            sent_signals |= due
+            sent_signals |= due_signals
             time.sleep(0.02)
         return True
 

@@ -61,10 +61,10 @@ class OutageLog:
 
 
 def _described(error: Exception) -> dict[str, str]:
-    described = {"error": type(error).__name__}
+    description = {"error": type(error).__name__}
     if isinstance(error, OperationalError | PoolTimeout):  # others may quote a row
-        described["reason"] = str(error).partition("\n")[0][:MOST_TEXT]
-    return described
+        description["reason"] = str(error).partition("\n")[0][:MOST_TEXT]
+    return description
 
 
 requests_outage = OutageLog("requests")

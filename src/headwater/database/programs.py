@@ -45,10 +45,10 @@ def program_path(name: str) -> str:
 def read_version(program: str | Path) -> str | None:
     """Return the reported version, such as `18.4`."""
     try:
-        ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        process = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    match = re.search(r"\(PostgreSQL\) ([0-9][^\s]*)", ran.stdout)
+    match = re.search(r"\(PostgreSQL\) ([0-9][^\s]*)", process.stdout)
     return match[1] if match else None
 
 

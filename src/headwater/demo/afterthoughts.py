@@ -25,10 +25,10 @@ def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Pay
     visits = [
         {
             "occurred_at": written(current_time - timedelta(days=days)),
-            "trk_token": f"{shop.slug}-{who}",
+            "trk_token": f"{shop.slug}-{person}",
             "url": f"{shop.origin}/{shop.pages[0]}?{parameters}",
         }
-        for who, days, parameters in (
+        for person, days, parameters in (
             ("customer", 16, advert),
             ("reader", 15, letter),
             ("caller", 13, advert),
@@ -36,8 +36,8 @@ def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Pay
     ]
     sign_up = _event(shop, "customer", "sign_up", current_time - timedelta(days=16))
     caller = _event(shop, "caller", "sign_up", current_time - timedelta(days=13))
-    bought = _event(shop, "customer", "purchase", current_time - timedelta(days=14), amount=shop.prices[-1])
-    return visits, [sign_up, caller, bought]
+    purchase = _event(shop, "customer", "purchase", current_time - timedelta(days=14), amount=shop.prices[-1])
+    return visits, [sign_up, caller, purchase]
 
 
 def later(shop: Shop, current_time: datetime) -> list[Payload]:

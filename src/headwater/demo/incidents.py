@@ -41,9 +41,9 @@ def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
     """Start with the past month of a new Space, once it is filled."""
     current_time = datetime.now(UTC)
-    past = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
+    past_time = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
     await watches.begin_watch(
-        connection, space, current_time, past.replace(microsecond=0), current_time + FILLING
+        connection, space, current_time, past_time.replace(microsecond=0), current_time + FILLING
     )
 
 

@@ -250,18 +250,18 @@ def _journey(shop: Shop, number: int, current_time: datetime) -> SamplePerson:
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = current_time - timedelta(days=dice.uniform(0.2, DAYS))
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")
-    unseen = dice.random() < 0.08  # came by word of mouth and ordered by phone
-    for _ in range(0 if unseen else dice.choice((1, 1, 2, 2, 3, 4, 6))):
+    is_unseen = dice.random() < 0.08  # came by word of mouth and ordered by phone
+    for _ in range(0 if is_unseen else dice.choice((1, 1, 2, 2, 3, 4, 6))):
         person.visit()
         person.later(24 * 4)
-    if not unseen and dice.random() < 0.2:  # a second device, which only the e-mail address will join
+    if not is_unseen and dice.random() < 0.2:  # a second device, which only the e-mail address will join
         person.token = f"{shop.slug}-phone-{number}"
         person.visit()
         person.later(24)
     if dice.random() < 0.75:
         person.sign_up()
         person.later(24 * 3)
-    if unseen or dice.random() < 0.55:
+    if is_unseen or dice.random() < 0.55:
         person.buy()
     if dice.random() < 0.25:
         person.later(24 * 20)

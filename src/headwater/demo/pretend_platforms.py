@@ -49,10 +49,10 @@ def answer(path: str, body: bytes) -> tuple[int, dict[str, Any]]:
     if path == "/token":
         error = "Token has been expired or revoked."
         return 400, {"error": "invalid_grant", "error_description": error}
-    called = _EVENTS.fullmatch(path)
-    if called is None:
+    match = _EVENTS.fullmatch(path)
+    if match is None:
         return 404, {"error": {"message": "Unknown path components", "code": 2500}}
-    if called[1] != ACCESS_TOKEN:
+    if match[1] != ACCESS_TOKEN:
         return 400, {"error": {"message": "Invalid OAuth access token", "code": 190}}
     events: list[dict[str, Any]] = json.loads(body)["data"]
     if any(crc32(str(event["event_id"]).encode()) % _REFUSED_OF == 0 for event in events):
@@ -77,13 +77,13 @@ def _name_request(body: dict[str, Any]) -> str:
 
 
 def _judge_request(events: int, checksum: str) -> dict[str, Any]:
-    refused = list(range(int(checksum) % _REFUSED_OF, events, _REFUSED_OF))
+    refused_indexes = list(range(int(checksum) % _REFUSED_OF, events, _REFUSED_OF))
     error = {
         "reason": "PROCESSING_ERROR_REASON_CLICK_NOT_FOUND",
-        "recordCount": str(len(refused)),
-        "recordIndices": refused,
+        "recordCount": str(len(refused_indexes)),
+        "recordIndices": refused_indexes,
     }
-    if not refused:
+    if not refused_indexes:
         return {"requestStatus": "SUCCESS"}
     return {"requestStatus": "PARTIAL_SUCCESS", "errorInfo": {"errorCounts": [error]}}
 

@@ -41,21 +41,21 @@ def find_account(platform: str, number: str) -> tuple[Shop, AdAccount] | None:
 def answer_meta(target: str, headers: Mapping[str, str]) -> Answer | None:
     """Return None for another path."""
     parts = urlsplit(target)
-    called = _META.fullmatch(parts.path)
-    if called is None:
+    match = _META.fullmatch(parts.path)
+    if match is None:
         return None
     if not headers.get("Authorization", "").startswith(f"Bearer {TOKEN_START}"):
         return 400, {
             "error": {"message": "Invalid OAuth access token.", "type": "OAuthException", "code": 190}
         }
-    shop_account = find_account("meta", called[1])
+    shop_account = find_account("meta", match[1])
     if shop_account is None:
-        message = f"Object with ID 'act_{called[1]}' does not exist"
+        message = f"Object with ID 'act_{match[1]}' does not exist"
         return 400, {"error": {"message": message, "code": 100, "error_subcode": 33}}
     shop, account = shop_account
-    if called[2] is None:
+    if match[2] is None:
         return 200, {
-            "id": f"act_{called[1]}",
+            "id": f"act_{match[1]}",
             "name": f"{shop.slug} ads",
             "currency": account.currency,
             "timezone_name": account.timezone,
@@ -86,16 +86,16 @@ def _meta_row(row: Payload) -> dict[str, Any]:
 
 def answer_google(target: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
     """Return None for another path."""
-    called = _GOOGLE.fullmatch(urlsplit(target).path)
-    if called is None:
+    match = _GOOGLE.fullmatch(urlsplit(target).path)
+    if match is None:
         return None
-    shop_account = find_account("google", called[1])
+    shop_account = find_account("google", match[1])
     if shop_account is None or not headers.get("developer-token"):
         return 403, _google_error("PERMISSION_DENIED", "authorizationError", "USER_PERMISSION_DENIED")
     shop, account = shop_account
     customer = {
-        "resourceName": f"customers/{called[1]}",
-        "id": called[1],
+        "resourceName": f"customers/{match[1]}",
+        "id": match[1],
         "descriptiveName": f"{shop.slug} ads",
         "currencyCode": account.currency,
         "timeZone": account.timezone,

@@ -291,9 +291,9 @@ def _report(base_url: str, sample: SampleSpace, current_time: datetime) -> str:
 
 
 def _period(space: Space, current_time: datetime) -> tuple[str, str]:
-    local = current_time.astimezone(ZoneInfo(space.timezone))
+    local_time = current_time.astimezone(ZoneInfo(space.timezone))
     day = timedelta(days=1)
-    bounds = (local - (DAYS + 1) * day, local + day)
+    bounds = (local_time - (DAYS + 1) * day, local_time + day)
     return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
 
 

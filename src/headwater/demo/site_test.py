@@ -48,5 +48,7 @@ def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: s
             "idempotency_key": "sample-test-order",
         },
     )
-    elsewhere = f"https://staging.{shop.domain}"
-    tracker.report(elsewhere, click_id, [make_item("page", elsewhere, current_time, url=f"{elsewhere}/")])
+    staging_url = f"https://staging.{shop.domain}"
+    tracker.report(
+        staging_url, click_id, [make_item("page", staging_url, current_time, url=f"{staging_url}/")]
+    )

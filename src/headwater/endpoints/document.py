@@ -59,8 +59,8 @@ def build_document(
     components = describe_components(answer for answer in answers if isinstance(answer, type))
     paths: dict[str, dict[str, Schema]] = {}
     for operation in operations:
-        described = paths.setdefault(prefix + operation.path, {})
-        described[operation.method.lower()] = _describe(operation)
+        path_item = paths.setdefault(prefix + operation.path, {})
+        path_item[operation.method.lower()] = _describe(operation)
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": VERSION},
@@ -88,20 +88,20 @@ def _copy(value: Any) -> Any:
 
 
 def _describe(operation: Operation) -> Schema:
-    described: Schema = {
+    description_members: Schema = {
         "tags": [operation.tag],
         "summary": operation.summary,
         "operationId": operation.id,
         "responses": _responses(operation),
     }
     if description := operation.describe():
-        described["description"] = description
+        description_members["description"] = description
     in_path = [_parameter(parameter) for parameter in operation.path_parameters]
     if parameters := [*in_path, *operation.parameters]:
-        described["parameters"] = parameters
+        description_members["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"] = operation.body
-    return described
+        description_members["requestBody"] = operation.body
+    return description_members
 
 
 def _parameter(parameter: PathParameter) -> Schema:
@@ -116,8 +116,8 @@ def _parameter(parameter: PathParameter) -> Schema:
 
 
 def _responses(operation: Operation) -> Schema:
-    beside = {"headers": operation.headers, "links": operation.links}
-    responses = {operation.status: beside | _describe_answer(operation.answer)}
+    common_members = {"headers": operation.headers, "links": operation.links}
+    responses = {operation.status: common_members | _describe_answer(operation.answer)}
     if operation.conflict is not None:
         responses[CONFLICT] = _describe_answer(operation.conflict)
     shared = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})

@@ -189,12 +189,12 @@ def change_amounts(
     connection: Connection[Any], space_id: int, amounts: Collection[tuple[int, Decimal, str | None]]
 ) -> None:
     """Correct amounts, given as id, amount and currency."""
-    changed = [
+    changed_rows = [
         {"space_id": space_id, "id": event_id, "amount": amount, "currency": currency}
         for event_id, amount, currency in amounts
     ]
-    if changed:
-        connection.cursor().executemany(queries["change_amount"], changed)
+    if changed_rows:
+        connection.cursor().executemany(queries["change_amount"], changed_rows)
 
 
 def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
@@ -239,6 +239,6 @@ def fetch_answers(
 
 def write_answer_sources(connection: Connection[Any], space_id: int, sources: dict[int, str]) -> None:
     if sources:
-        changed = [{"id": event_id, "source": source} for event_id, source in sources.items()]
-        values = {"space_id": space_id, "sources": rows(changed)}
+        changed_rows = [{"id": event_id, "source": source} for event_id, source in sources.items()]
+        values = {"space_id": space_id, "sources": rows(changed_rows)}
         connection.execute(queries["write_answer_sources"], values)

@@ -49,10 +49,10 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
     is_exchanged = fields.IN_SPACE_CURRENCY in selection.fields
     if not is_exchanged and (attribution is None or MODELS[attribution.model].take is CreditedTouches.EACH):
         return lines
-    only = SQL(" AND ").join(conditions)
-    slices = _time_slices(connection, only, bound)
+    condition = SQL(" AND ").join(conditions)
+    slices = _time_slices(connection, condition, bound)
     return replace(
-        lines, parts=exchange_in_slices(connection, slices, only, bound) if is_exchanged else slices
+        lines, parts=exchange_in_slices(connection, slices, condition, bound) if is_exchanged else slices
     )
 
 

@@ -200,9 +200,9 @@ def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
             )
             for name in part_names
         ]
-        closed = [*members, SQL("'}}'").format()] if part_names[-1] == names[-1] else members
+        closed_members = [*members, SQL("'}}'").format()] if part_names[-1] == names[-1] else members
         column = Identifier(f"part_{len(parts)}")
-        parts.append(LinePart(column, SQL(" || ").join(closed), part_names, of_event))
+        parts.append(LinePart(column, SQL(" || ").join(closed_members), part_names, of_event))
     return parts
 
 

@@ -153,7 +153,7 @@ def _page_form(request: ListEvents, unmet: Sequence[Composable]) -> _PageForm:
 def _page(form: _PageForm) -> Statement:
     event_key = key = AMOUNT_KEY if form.by_amount else EVENT_KEY
     direction = sort_direction(form.position)
-    only = SQL(" AND ").join([SQL("true"), *beyond(form.position, event_key.inside, events=False)])
+    condition = SQL(" AND ").join([SQL("true"), *beyond(form.position, event_key.inside, events=False)])
     amounts = fields.select_amounts(form.fields)
     is_exchanged = len(amounts) > 1
     events = queries["chosen"].format(**compose_exchange("found", with_amount=is_exchanged))
@@ -165,11 +165,11 @@ def _page(form: _PageForm) -> Statement:
             conditions=unmet, order=event_order, **compose_exchange("e", with_amount=is_exchanged)
         )
     if form.attribution:
-        rows = credited_rows(form.attribution, only, events, amounts=amounts)
+        rows = credited_rows(form.attribution, condition, events, amounts=amounts)
         credit, key = fields.compose_credit(MODELS[form.attribution.model]), CREDIT_KEY
     else:
-        also = SQL(", e.space_amount" if is_exchanged else "")
-        rows = queries["plain_rows"].format(events=events, only=only, also=also)
+        extra_columns = SQL(", e.space_amount" if is_exchanged else "")
+        rows = queries["plain_rows"].format(events=events, only=condition, also=extra_columns)
         credit = fields.EVENT_AMOUNTS
     touch_key = key.inside[len(event_key.inside) :]
     return Statement.of(

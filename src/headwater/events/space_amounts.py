@@ -109,9 +109,9 @@ def exchange_in_slices(
 
 
 def _days_and_currencies(amounts: Iterable[EventAmount]) -> tuple[set[date], set[str]]:
-    foreign = [amount for amount in amounts if amount.currency != amount.space_currency]
-    currencies = {code for amount in foreign for code in (amount.currency, amount.space_currency)}
-    return {amount.day for amount in foreign}, currencies
+    foreign_amounts = [amount for amount in amounts if amount.currency != amount.space_currency]
+    currencies = {code for amount in foreign_amounts for code in (amount.currency, amount.space_currency)}
+    return {amount.day for amount in foreign_amounts}, currencies
 
 
 def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:

@@ -62,9 +62,9 @@ def next_run(cadence: ExportCadence, current_time: datetime, zone: ZoneInfo) -> 
         )
     day = current_time.astimezone(zone).date() - DAY  # a clock may go back over midnight
     while True:
-        due = first_instant(datetime.combine(day, time()), zone) + AFTER_DAY
-        if due > current_time:
-            return due
+        due_at = first_instant(datetime.combine(day, time()), zone) + AFTER_DAY
+        if due_at > current_time:
+            return due_at
         day += DAY
 
 

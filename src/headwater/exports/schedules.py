@@ -160,11 +160,11 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             runs = _runs(space_id, schedule, days, zone, current_time)
             connection.execute(queries["queue"], runs)
             queued += len(runs["folders"])
-            following = {
+            next_values = {
                 "next_at": next_run(schedule.days.cadence, current_time, zone),
                 "next_day": schedule.days.next_day_after(current_time, zone),
             }
-            connection.execute(queries["advance"], of_schedule | following)
+            connection.execute(queries["advance"], of_schedule | next_values)
     scheduled_runs.inc(queued)
     return bool(rows)
 

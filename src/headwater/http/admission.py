@@ -70,9 +70,9 @@ class BodyShare:
 
     def hold(self, size: int) -> None:
         """Make room for a body of `size` bytes so far. Raise Unavailable without room."""
-        more = size - self.size
-        if more > 0:
-            self._budget.take(more, size)
+        extra_bytes = size - self.size
+        if extra_bytes > 0:
+            self._budget.take(extra_bytes, size)
             self.size = size
 
 

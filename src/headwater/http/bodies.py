@@ -100,13 +100,13 @@ def stream_file(request: Request, limit: int) -> AsyncIterator[bytes]:
 
 
 async def _pieces(request: Request, limit: int) -> AsyncIterator[bytes]:
-    size, more = 0, True
-    while more:
+    size, has_more = 0, True
+    while has_more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
         chunk = cast("bytes", message.get("body", b""))
-        more = cast("bool", message.get("more_body", False))
+        has_more = cast("bool", message.get("more_body", False))
         size += len(chunk)
         if size > limit:
             raise FileTooLarge(limit)

@@ -254,8 +254,8 @@ class Protocol(HttpToolsProtocol):
         if self.arriving_since is None:
             return self._is_idle(current_time)
         if self.discarding:
-            waited = current_time - self.discarded_at
-            return waited > LINGER_SECONDS or current_time - self.arriving_since > DISCARD_SECONDS
+            waited_seconds = current_time - self.discarded_at
+            return waited_seconds > LINGER_SECONDS or current_time - self.arriving_since > DISCARD_SECONDS
         limit = self._seconds_for_body() if self.head_done else HEAD_SECONDS
         return current_time - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 

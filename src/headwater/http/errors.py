@@ -30,15 +30,15 @@ def shorten(text: str, limit: int = LONGEST_NAME) -> str:
 
 def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
     """Return the first MAX_FAULTS errors, with shortened texts. Reads the iterator no further."""
-    bounded: Errors = {}
+    bounded_errors: Errors = {}
     remaining = MAX_FAULTS
     for name, rules in errors:
         shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:remaining]]
-        bounded.setdefault(shorten(name), []).extend(shortened)
+        bounded_errors.setdefault(shorten(name), []).extend(shortened)
         remaining -= len(shortened)
         if remaining <= 0:
             break
-    return bounded
+    return bounded_errors
 
 
 @dataclass(eq=False)
@@ -102,8 +102,10 @@ class Invalid(Problem):
     def __init__(self, errors: Errors, message: str | None = None) -> None:
         errors = bound(errors.items())
         first = next(iter(errors.values()))[0] if errors else "The request is invalid."
-        more = sum(map(len, errors.values())) - 1
-        summary = first if more < 1 else f"{first} (and {more} more error{'s' * (more > 1)})"
+        more_count = sum(map(len, errors.values())) - 1
+        summary = (
+            first if more_count < 1 else f"{first} (and {more_count} more error{'s' * (more_count > 1)})"
+        )
         super().__init__(message or summary, 422, {"errors": errors})
         self.errors = errors
 

@@ -84,10 +84,12 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     if not spaces:
         return []
     values = {"since": datetime.now(UTC) - PASS_INTERVAL}
-    ended: dict[int, set[str]] = {}
+    ended_kinds: dict[int, set[str]] = {}
     for space_id, kind in connection.execute(queries["ended_passes"], values):
-        ended.setdefault(space_id, set()).add(kind)
-    return [space_id for space_id in sorted(spaces) if len(ended.get(space_id, ())) < len(RetentionKind)]
+        ended_kinds.setdefault(space_id, set()).add(kind)
+    return [
+        space_id for space_id in sorted(spaces) if len(ended_kinds.get(space_id, ())) < len(RetentionKind)
+    ]
 
 
 def delete_expired(
@@ -102,21 +104,21 @@ def delete_expired(
         connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
         if not try_lock(connection, space_id):
             return False
-        due = _find_due_pass(connection, space_id, moment)
-        if due is None:
+        due_pass = _find_due_pass(connection, space_id, moment)
+        if due_pass is None:
             return False
-        result = _DELETIONS[due.kind](connection, space_id, due, limit)
+        result = _DELETIONS[due_pass.kind](connection, space_id, due_pass, limit)
         progress = {
-            "kind": due.kind,
+            "kind": due_pass.kind,
             "after_id": result.after_id,
-            "deleted_before": due.before if result.rows else None,
+            "deleted_before": due_pass.before if result.rows else None,
             "ended_at": None if result.after_id else moment,
         }
         connection.execute(queries["note"], {"space_id": space_id, **progress})
         failpoint("retention_before_commit")
     if result.rows:
-        expired_rows.labels(due.kind).inc(result.rows)
-        log.debug("expired rows deleted", space_id=space_id, kind=due.kind, rows=result.rows)
+        expired_rows.labels(due_pass.kind).inc(result.rows)
+        log.debug("expired rows deleted", space_id=space_id, kind=due_pass.kind, rows=result.rows)
     return True
 
 
@@ -127,7 +129,9 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
     # Rows in the inbox belong to a time before they are processed.
     as_of = min(moment, waiting_since or moment)
     rows = connection.execute(queries["passes"], {"space_id": space_id}).fetchall()
-    passes: Mapping[str, tuple[int, datetime | None]] = {kind: (after, ended) for kind, after, ended in rows}
+    passes: Mapping[str, tuple[int, datetime | None]] = {
+        kind: (after, ended_at) for kind, after, ended_at in rows
+    }
     for kind, days in zip(RetentionKind, days_by_kind, strict=True):
         after_id, ended_at = passes.get(kind, (0, None))
         if ended_at is not None and ended_at > moment - PASS_INTERVAL:
@@ -147,9 +151,9 @@ def _delete_contacts(connection: Connection[Any], space_id: int, due: _Pass, lim
     erased: list[int] = []
     if inactive:
         values = {"space_id": space_id, "ids": sorted(inactive)}
-        for contact_id, waits, has_rows in connection.execute(queries["erased"], values).fetchall():
+        for contact_id, is_waiting, has_rows in connection.execute(queries["erased"], values).fetchall():
             erased.append(contact_id)
-            if waits or not has_rows:
+            if is_waiting or not has_rows:
                 inactive.discard(contact_id)
     if inactive:
         _delete_group(connection, space_id, sorted(inactive), erased)
@@ -163,8 +167,8 @@ def _delete_unused_tag_sets(connection: Connection[Any], space_id: int) -> None:
     """In a Space that is too large for the time limit they stay, and the pass ends without them."""
     try:
         with connection.transaction():
-            unused = connection.execute(queries["unused_tag_sets"], {"space_id": space_id}).fetchall()
-            delete_tag_sets(connection, space_id, [tag_set_id for (tag_set_id,) in unused])
+            unused_rows = connection.execute(queries["unused_tag_sets"], {"space_id": space_id}).fetchall()
+            delete_tag_sets(connection, space_id, [tag_set_id for (tag_set_id,) in unused_rows])
     except QueryCanceled:
         log.warning("unused tag sets left alone", space_id=space_id)
 

@@ -125,9 +125,11 @@ async def explain_event(
         "paid": sorted(PAID_IDS),
     }
     path = await fetch_all(cursor, queries["touchpoints"], touches)
-    within = credited["linear"].touches
-    touched = within > 0 or await _is_touched(connection, values, by_company=by_company)
-    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen_model)
+    touches_in_window = credited["linear"].touches
+    touched = touches_in_window > 0 or await _is_touched(connection, values, by_company=by_company)
+    return EventExplanation(
+        event, path, max(0, touches_in_window - len(path)), credited, touched, chosen_model
+    )
 
 
 async def _trained_model(

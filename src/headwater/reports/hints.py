@@ -88,8 +88,8 @@ def find_nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
         folded.setdefault(word.casefold(), key)
     folded_text = text.casefold()
     parts: Iterable[str] = [word for word in folded if folded_text in word or word in folded_text]
-    like = get_close_matches(folded_text, folded, MOST_NEAREST, _LIKENESS)
-    keys = dict.fromkeys(folded[word] for word in (*parts, *like))
+    similar_words = get_close_matches(folded_text, folded, MOST_NEAREST, _LIKENESS)
+    keys = dict.fromkeys(folded[word] for word in (*parts, *similar_words))
     return list(keys)[:MOST_NEAREST]
 
 
@@ -109,5 +109,5 @@ def _query(name: str, group: Group) -> Composed | SQL:
     if group not in _SPENT:
         return statement
     spent = queries[f"{name}_spent"].format(column=Identifier("s", f"{group}_id"))
-    joined = SQL("{} UNION ALL {}") if name == "latest" else SQL("SELECT ({}) OR ({})")
-    return joined.format(statement, spent)
+    union = SQL("{} UNION ALL {}") if name == "latest" else SQL("SELECT ({}) OR ({})")
+    return union.format(statement, spent)

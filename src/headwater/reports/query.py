@@ -312,16 +312,16 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
-    trained = query.trained_model is None or query.needs_trained_model
-    judged = query.complete_on is None or query.measures[0] in ESTIMATED
+    is_model_used = query.trained_model is None or query.needs_trained_model
+    is_estimated = query.complete_on is None or query.measures[0] in ESTIMATED
     rule = f"must begin with one of {', '.join(ESTIMATED)} for completeness."
     refuse_broken_rules(
         [
             *common_rules(query),
             *column_rules(query),
             *_visit_rules(query),
-            ("measures", judged, rule),
-            (TRAINED_MODEL.name, trained, ONLY_WITH_MARKOV),
+            ("measures", is_estimated, rule),
+            (TRAINED_MODEL.name, is_model_used, ONLY_WITH_MARKOV),
         ]
     )
 
@@ -394,10 +394,10 @@ def _visit_rules(query: ReportQuery) -> list[Rule]:
     if OF_VISITS.isdisjoint(query.measures):
         return []
     filters, rule = query.filters, f"must be from {', '.join(VISIT_GROUPS)} if visits are measured."
-    only = {condition.group for condition in filters.only}
+    condition_groups = {condition.group for condition in filters.only}
     return [
         ("group_by", set(query.group_by) <= set(VISIT_GROUPS), rule),
-        ("only", only <= set(VISIT_GROUPS), rule),
+        ("only", condition_groups <= set(VISIT_GROUPS), rule),
         ("custom_field_filters", not filters.conditions, "must be left out if visits are measured."),
     ]
 

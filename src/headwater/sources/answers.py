@@ -192,12 +192,12 @@ class AnswerRules:
 
     def _classify_by_own(self, answer: str) -> str | None:
         folded = fold_accents(answer)
-        spaced = f" {' '.join(_WORD.findall(folded))} "
-        joined = "".join(folded.split())
+        spaced_answer = f" {' '.join(_WORD.findall(folded))} "
+        joined_answer = "".join(folded.split())
         matches = [
             phrase
             for phrase in self._names
-            if (phrase in joined if _ASIAN_TEXT.search(phrase) else f" {phrase} " in spaced)
+            if (phrase in joined_answer if _ASIAN_TEXT.search(phrase) else f" {phrase} " in spaced_answer)
         ]
         longest = max(matches, key=lambda phrase: (len(phrase), phrase), default=None)
         return None if longest is None else self._names[longest]

@@ -80,9 +80,9 @@ def read_evidence(
         declared = _read_declared(declared, parameters)
     referrer = _read_referrer(arrival, exclusions) if arrival.referrer else None
     landing = read_address(arrival.url)
-    if (back := _excluded_name(declared.source, landing, exclusions)) is not None:
+    if (exclusion := _excluded_name(declared.source, landing, exclusions)) is not None:
         declared = msgspec.structs.replace(declared, source=None)
-    elif (back := _excluded_tag(parameters, landing, exclusions)) is not None:
+    elif (exclusion := _excluded_tag(parameters, landing, exclusions)) is not None:
         parameters = _remove_source(parameters)
     utm_source = parameters.get("utm_source")
     paid |= any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network)))
@@ -93,7 +93,7 @@ def read_evidence(
         declared=declared,
         named=own_name or network or find_target(utm_source),
         paid=paid,
-        referrer=referrer or back,
+        referrer=referrer or exclusion,
         is_own_name=own_name is not None,
         network=network,
         declared_network=names.find_network(declared.source or declared.network, is_paid=paid),
@@ -147,8 +147,8 @@ def _read_referrer(
     referrer = read_address(arrival.referrer)
     if referrer is None:
         return None
-    excluded = exclusions.find(referrer, read_address(arrival.url))
-    if excluded is not None:
-        return excluded
+    exclusion = exclusions.find(referrer, read_address(arrival.url))
+    if exclusion is not None:
+        return exclusion
     match = REFERRERS.find(referrer)
     return ListedReferrer(match[1], match[0]) if match is not None else OtherReferrer(referrer.host)

@@ -74,8 +74,8 @@ def _list_parameters(parameters: Collection[str]) -> Callable[[Evidence], str | 
         if not names:
             return None
         hidden = len(names) - MAX_NAMED_PARAMETERS
-        more = f" and {hidden} more" if hidden > 0 else ""
-        return ", ".join(names[:MAX_NAMED_PARAMETERS]) + more
+        ending = f" and {hidden} more" if hidden > 0 else ""
+        return ", ".join(names[:MAX_NAMED_PARAMETERS]) + ending
 
     return describe
 

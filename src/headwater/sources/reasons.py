@@ -158,16 +158,16 @@ def _describe_address(url: str | None) -> str:
 
 
 def _describe_unread(url: str | None) -> list[str]:
-    unread: dict[str, None] = {}
+    unread_names: dict[str, None] = {}
     for full, _ in read_pairs(url or ""):
         name = full[:40].replace("\0", "")
         if name.strip() and full not in _READ_PARAMETERS:
-            unread[name] = None
-    if not unread:
+            unread_names[name] = None
+    if not unread_names:
         return []
-    names = list(unread)
-    more = f" and {len(names) - MAX_UNREAD} more" if len(names) > MAX_UNREAD else ""
-    return [f"It has {', '.join(names[:MAX_UNREAD])}{more}, which no rule reads."]
+    names = list(unread_names)
+    ending = f" and {len(names) - MAX_UNREAD} more" if len(names) > MAX_UNREAD else ""
+    return [f"It has {', '.join(names[:MAX_UNREAD])}{ending}, which no rule reads."]
 
 
 def _describe_referrer(url: str | None, referrer: str | None, exclusions: Exclusions) -> str:
@@ -177,9 +177,9 @@ def _describe_referrer(url: str | None, referrer: str | None, exclusions: Exclus
             "There is no referrer: the URL was typed in or opened from a bookmark, an app or a "
             "message, or the previous site hides where its visitors go."
         )
-    excluded = exclusions.find(address, read_address(url))
-    if excluded is not None:
-        return f"The referrer was {address.host}, {_EXCLUDED[excluded.reason]}."
+    exclusion = exclusions.find(address, read_address(url))
+    if exclusion is not None:
+        return f"The referrer was {address.host}, {_EXCLUDED[exclusion.reason]}."
     kind = "a known site" if REFERRERS.find(address) is not None else "not a listed source"
     return f"The referrer was {address.host}, {kind}."
 

@@ -45,7 +45,7 @@ class KeyUses:
     async def write(self) -> None:
         """Omit keys written within RENEWAL_SECONDS."""
         ago = time.monotonic() - RENEWAL_SECONDS
-        self._tried = {key: tried for key, tried in self._tried.items() if tried > ago}
+        self._tried = {key: tried_at for key, tried_at in self._tried.items() if tried_at > ago}
         await self._write([key for key in self._unwritten if key not in self._tried])
 
     async def _write(self, keys: list[Key]) -> None:

@@ -117,12 +117,12 @@ async def _change_answer_phrases(
     """Store phrases with a source, and remove those without one. After a change, stored answers are read
     again.
     """
-    changed = 0
+    changed_count = 0
     for phrase, source in phrases.items():
         verb = "put_answer_phrase" if source else "remove_answer_phrase"
         values = {"space_id": space_id, "phrase": phrase, "source": source}
-        changed += (await connection.execute(queries[verb], values)).rowcount
-    if changed:
+        changed_count += (await connection.execute(queries[verb], values)).rowcount
+    if changed_count:
         await request_rereading(connection, space_id)
         row = await fetch_one(connection, queries["count_answer_phrases"], {"space_id": space_id})
         if row[0] > MAX_ANSWER_PHRASES:

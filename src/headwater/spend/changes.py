@@ -128,12 +128,12 @@ def _steps(
     versions: Sequence[SpendVersion], numbers: range
 ) -> list[tuple[int, ChangeCause, list[LedgerRow]]]:
     steps: dict[tuple[int, int], list[LedgerRow]] = {}
-    ended = {(v.end, v.row[:5]): v.end_cause for v in versions}
+    end_causes = {(v.end, v.row[:5]): v.end_cause for v in versions}
     for version in versions:
         if version.end_cause is ChangeCause.SPEND_DELETIONS and version.end in numbers:
             steps.setdefault((version.end, 0), []).append(version.row)
         if version.start in numbers:
-            replaces = ended.get((version.start, version.row[:5]))
+            replaces = end_causes.get((version.start, version.row[:5]))
             cause = replaces or ChangeCause.SPEND_IMPORTS
             steps.setdefault((version.start, OF_SPEND.index(cause)), []).append(version.row)
     return [(number, OF_SPEND[rank], rows) for (number, rank), rows in sorted(steps.items())]

@@ -162,8 +162,8 @@ def _judge_rows(terms: RuleTerms, report: CostReport, gap: str, left_out: list[s
     ]
     spend = sum((row.figures.spend for row in rows), Decimal(0))
     names = [_name(terms, row) for row in rows[:LISTED]]
-    more = [f"{len(rows) - LISTED} more"] if len(rows) > LISTED else []
-    return RuleFinding(bool(rows), spend, _join([*left_out, ", ".join([*names, *more])]))
+    remaining_note = [f"{len(rows) - LISTED} more"] if len(rows) > LISTED else []
+    return RuleFinding(bool(rows), spend, _join([*left_out, ", ".join([*names, *remaining_note])]))
 
 
 def _is_listed(sources: SourceNames, filter_text: str) -> bool:

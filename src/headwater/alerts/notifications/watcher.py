@@ -78,10 +78,10 @@ class Watcher:
         pieces = 0
         for duty in self._duties:
             async with self._database.connection() as connection:
-                due = await duty.find(connection, current_time)
-            due = [space_id for space_id in due if self._is_trusted(duty, space_id)]
-            await asyncio.gather(*(self._attend(duty, space_id, current_time) for space_id in due))
-            pieces += len(due)
+                due_spaces = await duty.find(connection, current_time)
+            due_spaces = [space_id for space_id in due_spaces if self._is_trusted(duty, space_id)]
+            await asyncio.gather(*(self._attend(duty, space_id, current_time) for space_id in due_spaces))
+            pieces += len(due_spaces)
         return pieces
 
     def _waits_for_retry(self) -> bool:

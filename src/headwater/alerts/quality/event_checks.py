@@ -64,13 +64,13 @@ class EventChecks:
 
     async def run(self) -> EventFindings:
         sample, orders = await read_orders(self._connection, self._values, self._space.currency)
-        missing = orders.orders - orders.with_visit, orders.orders - orders.with_email
+        missing_counts = orders.orders - orders.with_visit, orders.orders - orders.with_email
         return EventFindings(
             sample,
             orders,
             (
-                Finding(FindingKind.ORDERS_WITHOUT_VISIT, missing[0], examples=orders.without_visit),
-                Finding(FindingKind.ORDERS_WITHOUT_EMAIL, missing[1], examples=orders.without_email),
+                Finding(FindingKind.ORDERS_WITHOUT_VISIT, missing_counts[0], examples=orders.without_visit),
+                Finding(FindingKind.ORDERS_WITHOUT_EMAIL, missing_counts[1], examples=orders.without_email),
                 await self._left_out_money(),
                 await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
                 await self._refunds(),

@@ -53,16 +53,16 @@ def _convert_alerts(alerts: Sequence[Alert]) -> list[Finding]:
     """Combine destinations with the same problem into one finding."""
     findings: list[Finding] = []
     for alert_kind, kind in _OF_ALERTS.items():
-        ours = [alert for alert in alerts if alert.kind is alert_kind]
-        if not ours:
+        kind_alerts = [alert for alert in alerts if alert.kind is alert_kind]
+        if not kind_alerts:
             continue
-        if ours[0].destination_id is None:
-            count = ours[0].count
+        if kind_alerts[0].destination_id is None:
+            count = kind_alerts[0].count
             findings.append(Finding(kind, count, count >= MOST_COUNTED))
             continue
         parts = tuple(
             FindingPart(alert.title, alert.count, destination_id=alert.destination_id, detail=alert.detail)
-            for alert in ours
+            for alert in kind_alerts
         )
-        findings.append(Finding(kind, len(ours), parts=parts))
+        findings.append(Finding(kind, len(kind_alerts), parts=parts))
     return findings

@@ -121,15 +121,15 @@ class TouchpointChecks:
 
     def _unknown(self, groups: list[_Group]) -> list[_Group]:
         """Return the utm_source values that no rule knows, normalized."""
-        merged: dict[str, _Group] = {}
+        groups_by_value: dict[str, _Group] = {}
         for group in groups:
             value = _read_value(group.value)
             if value is None or self._is_known(value):
                 continue
-            total = merged.setdefault(value, _Group(value, 0, []))
+            total = groups_by_value.setdefault(value, _Group(value, 0, []))
             total.count += group.count
             total.ids = (total.ids + group.ids)[:MOST_EXAMPLES]
-        return sorted(merged.values(), key=lambda group: (-group.count, group.value))
+        return sorted(groups_by_value.values(), key=lambda group: (-group.count, group.value))
 
     def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
         name_of = self._space.sources.get_name
@@ -145,14 +145,14 @@ class TouchpointChecks:
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         own_hosts = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
-        excluded = make_exclusions(
+        exclusions = make_exclusions(
             tuple(own_hosts), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
         )
         domains = {registrable_domain(host) for host in own_hosts} - {""}
         returns = await self._returns()
         sites: dict[FindingKind, list[_Group]] = {kind: [] for kind in _OF_SITES}
         for group in groups:
-            if _is_excluded(group.value, excluded):
+            if _is_excluded(group.value, exclusions):
                 continue
             if registrable_domain(group.value) in domains:
                 sites[FindingKind.SELF_REFERRALS].append(group)
@@ -170,7 +170,7 @@ class TouchpointChecks:
             "sales": list(SALES_EVENTS),
         }
         rows = await fetch_all(self._connection, queries["returns"], values)
-        return {host: (orders, interrupted) for host, orders, interrupted in rows}
+        return {host: (orders, interruptions) for host, orders, interruptions in rows}
 
 
 def suggest_source(value: str) -> str | None:

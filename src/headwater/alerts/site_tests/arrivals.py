@@ -55,7 +55,7 @@ async def read_arrivals(
     orders = connection.cursor(row_factory=class_row(ArrivedOrder))
     repeated = connection.cursor(row_factory=class_row(RepeatedOrder))
     visitor = await fetch_one(identifier_cursor, queries["known"], values)
-    (waiting,) = await fetch_one(connection, queries["waiting"], values)
+    (waiting_seconds,) = await fetch_one(connection, queries["waiting"], values)
     return Arrivals(
         page_views=views.others if counts_all else views.clicked,
         other_views=0 if counts_all else views.others,
@@ -63,7 +63,7 @@ async def read_arrivals(
         has_token=visitor.has_token,
         orders=await fetch_all(orders, queries["orders"], values),
         repeated=await fetch_all(repeated, queries["repeated"], values),
-        waiting_seconds=waiting,
+        waiting_seconds=waiting_seconds,
     )
 
 

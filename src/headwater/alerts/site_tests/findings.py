@@ -60,10 +60,10 @@ def _check_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
         )
         return
     own_tags = [tag for tag in probe.tags if tag.key == evidence.site.site_key]
-    mentioned = evidence.site.site_key in probe.keys
+    is_mentioned = evidence.site.site_key in probe.keys
     if probe.tags and not own_tags:
         yield _wrong_key(evidence, probe.tags[0].key)
-    elif not own_tags and not mentioned:
+    elif not own_tags and not is_mentioned:
         yield _wrong_key(evidence, probe.keys[0]) if probe.keys else _absent(evidence)
     elif RefusalReason.KEY in evidence.refusals and not own_tags:
         yield _wrong_key(evidence, evidence.refusals[RefusalReason.KEY].detail)
@@ -186,7 +186,7 @@ def _check_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]
 
 def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
     probe, arrivals = evidence.test.probe, evidence.arrivals
-    waited = (evidence.now - evidence.test.started_at).total_seconds()
+    waited_seconds = (evidence.now - evidence.test.started_at).total_seconds()
     if probe is not None and probe.lost_between:
         before, after = probe.lost_between
         yield SiteFault(
@@ -196,7 +196,7 @@ def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
             " ads look like direct visits.",
             "Make the redirect keep the query, or let ads link to the final address.",
         )
-    elif not arrivals.page_views and arrivals.other_views and waited > PATIENCE_SECONDS:
+    elif not arrivals.page_views and arrivals.other_views and waited_seconds > PATIENCE_SECONDS:
         yield SiteFault(
             FaultKind.CLICK_ID_LOST,
             "Page views arrive without the test's click id",
@@ -267,7 +267,7 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
             "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
             " a prefix that distinguishes them.",
         )
-    wrong = [ahead for order in orders if (ahead := _seconds_off(order))]
+    wrong = [seconds_ahead for order in orders if (seconds_ahead := _seconds_off(order))]
     if wrong and RefusalReason.CLOCK not in evidence.refusals:
         minutes = round(abs(wrong[-1]) / 60)
         yield SiteFault(
@@ -284,9 +284,9 @@ def _seconds_off(order: ArrivedOrder) -> float:
     """Return how far an order's time is ahead, negative if behind; 0 if it may be right: only the test's own
     order is certainly recent.
     """
-    ahead = (order.event_time - order.received_at).total_seconds()
-    if ahead > CLOCK_SECONDS or (order.is_of_test and ahead < -CLOCK_SECONDS):
-        return ahead
+    seconds_ahead = (order.event_time - order.received_at).total_seconds()
+    if seconds_ahead > CLOCK_SECONDS or (order.is_of_test and seconds_ahead < -CLOCK_SECONDS):
+        return seconds_ahead
     return 0.0
 
 

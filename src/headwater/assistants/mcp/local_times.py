@@ -38,8 +38,8 @@ def _localize_members(members: Members, zone: ZoneInfo) -> Iterator[tuple[str, A
     for name, value in members.items():
         yield name, add_local_times(value, zone)
         if _is_utc_time(name, value):
-            local = datetime.fromisoformat(value).astimezone(zone)
-            yield name.removesuffix(_SUFFIX), local.isoformat()
+            local_time = datetime.fromisoformat(value).astimezone(zone)
+            yield name.removesuffix(_SUFFIX), local_time.isoformat()
 
 
 def _is_utc_time(name: str, value: Any) -> bool:

@@ -21,10 +21,10 @@ def with_dates(
     arguments: dict[str, Any], space: Space, current_time: datetime, default: str = ""
 ) -> dict[str, Any]:
     """Replace a period in words by dates, by default `default`. Raise Invalid."""
-    dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
+    has_dates = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
     today = current_time.astimezone(space.zone).date()
-    dates = read_period(query, PERIOD, today, dated=dated, default=default)
+    dates = read_period(query, PERIOD, today, dated=has_dates, default=default)
     query.finish()
     other_arguments = {name: value for name, value in arguments.items() if name != PERIOD.name}
     return other_arguments if dates is None else {**other_arguments, **written(dates)}

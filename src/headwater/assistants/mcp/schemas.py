@@ -63,12 +63,12 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
 def outline(schema: Schema) -> Schema | None:
     """Return only described members, without their contents. None if no member has a description."""
     members = cast("dict[str, Schema]", schema["properties"])
-    described = {
+    outlines = {
         name: {"type": _short(member)["type"], "description": member["description"]}
         for name, member in members.items()
         if "description" in member
     }
-    return {"type": "object", "properties": described} if described else None
+    return {"type": "object", "properties": outlines} if outlines else None
 
 
 def _without_null(schema: Schema) -> Schema:
@@ -136,8 +136,8 @@ def _short_object(schema: Schema) -> Schema:
     properties = {name: _short(value) for name, value in members.items()}
     plain, patterns = _fold(properties, set(schema.get("required", ())))
     other_members = {name: value for name, value in schema.items() if name not in ("properties", *_RULES)}
-    described = {"properties": plain, "patternProperties": patterns}
-    return {**other_members, **{name: value for name, value in described.items() if value}}
+    property_members = {"properties": plain, "patternProperties": patterns}
+    return {**other_members, **{name: value for name, value in property_members.items() if value}}
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:

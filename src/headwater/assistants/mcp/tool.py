@@ -105,10 +105,10 @@ def _named(name: str, rule: str) -> str:
 
 
 def describe_arguments(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
-    described = {parameter.name: parameter.openapi() for parameter in parameters}
+    descriptions = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
         name: {**_filled(parameter["schema"]), "description": parameter["description"]}
-        for name, parameter in described.items()
+        for name, parameter in descriptions.items()
     }
 
 

@@ -54,12 +54,12 @@ async def call_tool(
         _check_ids(tool, arguments)
         answer = await tool.call(context, arguments)
         content = msgspec.json.decode(encode_answer(answer))
-        answered = _answered(await _localize(context, content))
+        result = _answered(await _localize(context, content))
     except Exception as error:  # noqa: BLE001 - an assistant gets a sentence for any error
         tool_calls.labels(name, "failed").inc()
         return _failed(_explain(tool, error))
     tool_calls.labels(name, "answered").inc()
-    return answered
+    return result
 
 
 def _explain(tool: Tool, error: Exception) -> str:

@@ -82,8 +82,8 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
     uris = _addresses(metadata.get("redirect_uris"))
     redirects = tuple(dict.fromkeys(uri for uri in uris if _accepted(uri, hosts)))
     if not redirects:
-        refused = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
-        refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refused.items())
+        refusals_by_uri = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
+        refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refusals_by_uri.items())
         raise OAuthError("invalid_redirect_uri", f"No redirect URI can be used: {refusals or 'none'}.")
     return Registration(name, redirects, _recorded(metadata))
 
@@ -105,9 +105,9 @@ def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthCli
         raise _bad_document(error.description.rstrip(".")) from None
     for uri in uris:
         redirect = read_redirect(uri)
-        why = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own_redirect)
-        if why is not None:
-            raise _bad_document(f"redirect URI {uri[:200]} {why}")
+        refusal = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own_redirect)
+        if refusal is not None:
+            raise _bad_document(f"redirect URI {uri[:200]} {refusal}")
     return OAuthClient(url, name, tuple(dict.fromkeys(uris)), own_redirect.host)
 
 

@@ -96,7 +96,7 @@ async def list_choices(connection: AsyncConnection, user_id: int, space_id: int 
     missing one.
     """
     cursor = connection.cursor(row_factory=class_row(SpaceChoice))
-    joined = await fetch_all(cursor, queries["choices"], {"user_id": user_id})
+    choices = await fetch_all(cursor, queries["choices"], {"user_id": user_id})
     if space_id is None:
-        return ConsentOffer(joined, locked=False)
-    return ConsentOffer([choice for choice in joined if choice.space_id == space_id], locked=True)
+        return ConsentOffer(choices, locked=False)
+    return ConsentOffer([choice for choice in choices if choice.space_id == space_id], locked=True)

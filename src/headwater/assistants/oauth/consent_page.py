@@ -88,9 +88,9 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
             consent = await _read_trusted_request(request, clients, visitor, query)
             return consent if isinstance(consent, Response) else await decide(request, consent)
         except (UntrustedRequest, OAuthError) as error:
-            why = error.description if isinstance(error, OAuthError) else str(error)
-            log.info("oauth_request_untrusted", why=why)
-            return render(request, "untrusted.html", status=400, why=why)
+            reason = error.description if isinstance(error, OAuthError) else str(error)
+            log.info("oauth_request_untrusted", why=reason)
+            return render(request, "untrusted.html", status=400, why=reason)
 
     return answer
 
@@ -129,9 +129,9 @@ async def _read_trusted_request(
     redirect, reply = read_reply_target(parameters, client, base_url)
     try:
         authorization = read_request(parameters, client, redirect, base_url)
-    except RefusedRequest as refused:
-        log.info("oauth_request_refused", error=refused.error, client=client.display_name)
-        return _see(reply.failure(refused.error, refused.description))
+    except RefusedRequest as refusal:
+        log.info("oauth_request_refused", error=refusal.error, client=client.display_name)
+        return _see(reply.failure(refusal.error, refusal.description))
     return ConsentRequest(visitor, query, authorization, reply)
 
 

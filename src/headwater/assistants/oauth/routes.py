@@ -140,8 +140,8 @@ async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) ->
     """
     if clients.hosting(client_id) is not None:
         async with clients.database.connection() as connection:
-            granted = await find_code(connection, code)
-        if granted is None or granted[1] != client_id:
+            code_grant = await find_code(connection, code)
+        if code_grant is None or code_grant[1] != client_id:
             return None
     client = await clients.find(client_id)
     if client is None:

@@ -127,8 +127,8 @@ class _Versions:
             cause = ChangeCause.NEW_EVENTS if occurred_at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
-            born = ALWAYS if revision is None else make_moment(revision, _RANKS[cause])
-            start = last.get(event_id, born)
+            first_moment = ALWAYS if revision is None else make_moment(revision, _RANKS[cause])
+            start = last.get(event_id, first_moment)
             last[event_id] = end
             return EventVersion(
                 event_id,
@@ -168,8 +168,8 @@ class _Versions:
             return ALWAYS, ChangeCause.LATE_TOUCHES
 
         for row in former:
-            touch_id, contact_id, occurred_at, source_id, tag_set_id, until, why = row
-            cause = ChangeCause(why)
+            touch_id, contact_id, occurred_at, source_id, tag_set_id, until, cause_name = row
+            cause = ChangeCause(cause_name)
             start, start_cause = find_start(touch_id, until)
             last.pop(touch_id, None)
             is_withdrawn = cause is ChangeCause.WITHDRAWN_TOUCHES

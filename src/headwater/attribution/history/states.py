@@ -103,19 +103,19 @@ def gather_families(
     events: Iterable[EventVersion], touches: Iterable[TouchVersion], merges: Sequence[MergeSpan]
 ) -> list[Family]:
     """Omit families without events."""
-    merged: dict[int, int] = {}
+    parents: dict[int, int] = {}
     for merge in merges:
-        first_root, second_root = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
+        first_root, second_root = _find_root(merge.merged_id, parents), _find_root(merge.survivor_id, parents)
         if first_root != second_root:
-            merged[max(first_root, second_root)] = min(first_root, second_root)
+            parents[max(first_root, second_root)] = min(first_root, second_root)
     families: dict[int, Family] = {}
     for event in events:
-        families.setdefault(_find_root(event.contact_id, merged), Family()).events.append(event)
+        families.setdefault(_find_root(event.contact_id, parents), Family()).events.append(event)
     for touch in touches:
-        if (family := families.get(_find_root(touch.contact_id, merged))) is not None:
+        if (family := families.get(_find_root(touch.contact_id, parents))) is not None:
             family.touches.append(touch)
     for merge in merges:
-        if (family := families.get(_find_root(merge.merged_id, merged))) is not None:
+        if (family := families.get(_find_root(merge.merged_id, parents))) is not None:
             family.merges.append(merge)
     return list(families.values())
 
@@ -224,12 +224,12 @@ class FamilyHistory:
 
     def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
         """Return the moments of possible changes, in order."""
-        born, occurred_at = versions[0].start, versions[0].at
-        first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
+        first_moment, occurred_at = versions[0].start, versions[0].at
+        first = bisect_left(self._steps, max(first_moment, self._since + 1), key=lambda step: step.moment)
         steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= occurred_at}
         for version in versions:
             steps[version.end] = version.end_cause
-        steps[born] = versions[0].start_cause
+        steps[first_moment] = versions[0].start_cause
         return sorted((m, cause) for m, cause in steps.items() if self._since < m < NEVER)
 
     def _state(self, versions: list[EventVersion], moment: int) -> EventState | None:
@@ -261,20 +261,22 @@ class FamilyHistory:
             return False, 0
         if moment not in self._firsts:
             self._firsts[moment] = self._first_orders(moment)
-        firsts = self._firsts[moment].get(owner, ())
-        is_first = bool(firsts) and firsts[0][1] == event.id
-        return is_first, sum(second <= event.at // _SECOND for second, _ in firsts)
+        first_orders = self._firsts[moment].get(owner, ())
+        is_first = bool(first_orders) and first_orders[0][1] == event.id
+        return is_first, sum(second <= event.at // _SECOND for second, _ in first_orders)
 
     def _first_orders(self, moment: int) -> Mapping[int, Sequence[tuple[int, int]]]:
         """Return the first two orders by second, ties by id."""
-        firsts: dict[int, list[tuple[int, int]]] = {}
+        first_orders: dict[int, list[tuple[int, int]]] = {}
         survivors = self._survivors_at(moment)
         self.work += len(self._orders)
         for order in self._orders:
             if order.start <= moment < order.end and (order.amount or 0) > 0:
                 owner = find_survivor(order.contact_id, survivors)
-                firsts[owner] = sorted([*firsts.get(owner, ()), (order.at // _SECOND, order.id)])[:2]
-        return firsts
+                first_orders[owner] = sorted([*first_orders.get(owner, ()), (order.at // _SECOND, order.id)])[
+                    :2
+                ]
+        return first_orders
 
     def _touches_until(self, occurred_at: int) -> list[TouchVersion]:
         end = bisect_left(self._touches, occurred_at + 1, key=lambda touch: touch.at)

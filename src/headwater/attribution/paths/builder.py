@@ -127,13 +127,13 @@ class Builder:
         """
         days = self._due_days.pop(space_id, None) or self._find_due_days(connection, space_id)
         changes = parts = 0
-        took = False
+        has_built = False
         while days and changes < MOST_CHANGES and parts < MOST_PARTS:
             if (built := _build_day(connection, space_id, days.pop())) is not None:
-                changes, parts, took = changes + built.changes, parts + built.parts, True
+                changes, parts, has_built = changes + built.changes, parts + built.parts, True
         if days:
             self._due_days[space_id] = days
-        return took
+        return has_built
 
     def _find_due_days(self, connection: Connection[Any], space_id: int) -> list[date]:
         values = {"space_id": space_id, **self._due.values()}
@@ -161,20 +161,20 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
     """Select the events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of change;
     `parts` has each segment's events, or only its changed ones.
     """
-    changed = np.unique(event_ids)
-    waiting = {value: np.sort(ids[are_among(changed, ids)]) for value, ids in parts.items()}
-    known_ids = np.sort(np.concatenate([_NO_IDS, *waiting.values()]))
-    waiting[NEW] = changed[~are_among(known_ids, changed)][:MOST_CHANGES]
+    changed_ids = np.unique(event_ids)
+    changes_by_part = {value: np.sort(ids[are_among(changed_ids, ids)]) for value, ids in parts.items()}
+    known_ids = np.sort(np.concatenate([_NO_IDS, *changes_by_part.values()]))
+    changes_by_part[NEW] = changed_ids[~are_among(known_ids, changed_ids)][:MOST_CHANGES]
     oldest = event_ids[0]
 
     def rank(part_number: int) -> tuple[bool, int]:
-        return oldest not in waiting[part_number], -len(waiting[part_number])
+        return oldest not in changes_by_part[part_number], -len(changes_by_part[part_number])
 
     selected: dict[int, IntArray] = {}
-    for value in sorted((value for value, ids in waiting.items() if len(ids)), key=rank):
+    for value in sorted((value for value, ids in changes_by_part.items() if len(ids)), key=rank):
         if sum(map(len, selected.values())) >= MOST_CHANGES or len(selected) == MOST_PARTS:
             break
-        selected[value] = waiting[value]
+        selected[value] = changes_by_part[value]
     return selected
 
 

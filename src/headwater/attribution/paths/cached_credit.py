@@ -62,7 +62,7 @@ def read_all_postings(
         midnight = (day.toordinal() - _1970) * 86_400
         credited = CreditedEvents(ids, seconds + midnight, len(ids), count)
         events_by_part.setdefault(stamp, []).append(credited)
-    return {stamp: CreditedEvents.join(several) for stamp, several in events_by_part.items()}
+    return {stamp: CreditedEvents.join(postings) for stamp, postings in events_by_part.items()}
 
 
 # With one change, its number determines the event's state, because a later state has another change. With
@@ -78,8 +78,8 @@ class EventChanges(Struct, frozen=True):
 
     def find_single(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return ascending events, each one's first change, and a mask of events without further changes."""
-        events, firsts, counts = np.unique(self.event_ids, return_index=True, return_counts=True)
-        return events, self.numbers[firsts], counts == 1
+        events, first_indexes, counts = np.unique(self.event_ids, return_index=True, return_counts=True)
+        return events, self.numbers[first_indexes], counts == 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class CachedCredit:
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
         """Keep only the latest changes. Events ascend; seconds may be NO_CREDIT."""
         _, numbers, single = changes.find_single()
-        joined = np.concatenate([self.changes, numbers[single]])
-        unique_ids, places = np.unique(joined, return_index=True)
+        all_changes = np.concatenate([self.changes, numbers[single]])
+        unique_ids, places = np.unique(all_changes, return_index=True)
         values = np.concatenate([self.seconds, seconds[single]])[places]
         return replace(self, changes=unique_ids[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])

@@ -163,13 +163,13 @@ class CreditScan:
         """
         if self._key is None:
             await self._load_cache()
-        while len(self._ids) < (least := self._events_for(rows)) and not self._over:
-            await self._read_days(least - len(self._ids))
+        while len(self._ids) < (needed_events := self._events_for(rows)) and not self._over:
+            await self._read_days(needed_events - len(self._ids))
         if not len(self._ids):
             return []
-        edge = self._seconds[min(least, len(self._ids)) - 1]
+        edge = self._seconds[min(needed_events, len(self._ids)) - 1]
         count = int(np.count_nonzero(self._seconds <= edge if self._backward else self._seconds >= edge))
-        if count > max(least, MOST_LIVE_EVENTS):  # all in one second
+        if count > max(needed_events, MOST_LIVE_EVENTS):  # all in one second
             self.stop()
             return []
         next_ids, self._ids = self._ids[:count], self._ids[count:]
@@ -259,12 +259,12 @@ class CreditScan:
         if days_range.unread:
             events_by_part |= await self._read_paths(days_range)
         stamps = read_numbers(days_range.all_stamps).tolist()
-        cached = self._credit_cache.segments
+        cached_segments = self._credit_cache.segments
         credited = CreditedEvents.join(
             [
-                events_by_part[stamp] if stamp in events_by_part else cached[stamp]
+                events_by_part[stamp] if stamp in events_by_part else cached_segments[stamp]
                 for stamp in stamps
-                if stamp in events_by_part or stamp in cached
+                if stamp in events_by_part or stamp in cached_segments
             ]
         )
         if events_by_part:
@@ -279,25 +279,27 @@ class CreditScan:
     ) -> tuple[IntArray, IntArray]:
         """Add changed events from the tables, and return each event once."""
         changes = EventChanges(read_numbers(days_range.changed), read_numbers(days_range.changes))
-        changed, seconds_now = await self._find_changed(changes)
-        believed, has_credit_now = ~are_among(changed, ids), seconds_now != NO_CREDIT
+        changed_ids, seconds_now = await self._find_changed(changes)
+        is_unchanged, has_credit_now = ~are_among(changed_ids, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
-            np.concatenate([ids[believed], changed[has_credit_now], read_numbers(days_range.live_ids)]),
+            np.concatenate(
+                [ids[is_unchanged], changed_ids[has_credit_now], read_numbers(days_range.live_ids)]
+            ),
             return_index=True,
         )
         live_seconds = _whole_seconds(days_range.live_times)
-        return ids, np.concatenate([seconds[believed], seconds_now[has_credit_now], live_seconds])[places]
+        return ids, np.concatenate([seconds[is_unchanged], seconds_now[has_credit_now], live_seconds])[places]
 
     async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
         """Return ascending event ids, and seconds or NO_CREDIT."""
-        events, seconds, cached = self._credit_cache.find_seconds(changes)
-        if cached.all():
+        events, seconds, is_cached = self._credit_cache.find_seconds(changes)
+        if is_cached.all():
             return events, seconds
-        values = self._values() | {"event_ids": array(events[~cached].tolist())}
+        values = self._values() | {"event_ids": array(events[~is_cached].tolist())}
         record = await (await self._execute("changed", values)).fetchone()
         assert record is not None
         ids, times = read_numbers(record[0]), _whole_seconds(record[1])
-        seconds = np.where(cached, seconds, NO_CREDIT)
+        seconds = np.where(is_cached, seconds, NO_CREDIT)
         seconds[np.searchsorted(events, ids)] = times
         self._store_cache(self._credit_cache.with_changes(changes, seconds))
         return events, seconds
@@ -322,8 +324,8 @@ class CreditScan:
 
     def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
         first, last = self._between
-        within = np.flatnonzero((seconds >= first) & (seconds <= last))
-        in_turn = within[np.argsort(seconds[within], kind="stable")]
+        indexes = np.flatnonzero((seconds >= first) & (seconds <= last))
+        in_turn = indexes[np.argsort(seconds[indexes], kind="stable")]
         if not self._backward:
             in_turn = in_turn[::-1]
         self._ids = np.concatenate([self._ids, ids[in_turn]])

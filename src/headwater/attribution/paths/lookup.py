@@ -88,9 +88,9 @@ def distinct_values(values: IntArray) -> IntArray:
     if greatest - least >= _DENSE * len(values):
         ordered = np.sort(values)
         return ordered[_begins(ordered)]
-    once = _marked([values - least if least else values], greatest - least + 1)
-    once += least
-    return once
+    distinct_numbers = _marked([values - least if least else values], greatest - least + 1)
+    distinct_numbers += least
+    return distinct_numbers
 
 
 def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
@@ -114,24 +114,24 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
 
     count = sum(len(first) for first, _ in parts)
     if (greatest - least + 1) << bits < _DENSE * count:
-        once = _marked((codes(*array) for array in parts), (greatest - least + 1) << bits)
+        distinct_pairs = _marked((codes(*array) for array in parts), (greatest - least + 1) << bits)
     else:
         ordered = np.sort(np.concatenate([_NONE, *(codes(*array) for array in parts)]))
-        once = ordered[_begins(ordered)]
+        distinct_pairs = ordered[_begins(ordered)]
     kind = np.min_scalar_type(greatest) if least >= 0 else np.dtype(np.int64)
-    first_once = np.empty(len(once), dtype=kind)
-    np.right_shift(once, bits, out=first_once, casting="unsafe")
-    first_once += kind.type(least)
-    once &= (1 << bits) - 1
-    once += second_least
-    return first_once, once
+    distinct_first = np.empty(len(distinct_pairs), dtype=kind)
+    np.right_shift(distinct_pairs, bits, out=distinct_first, casting="unsafe")
+    distinct_first += kind.type(least)
+    distinct_pairs &= (1 << bits) - 1
+    distinct_pairs += second_least
+    return distinct_first, distinct_pairs
 
 
 def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
-    once = firsts(first, second)
-    return first[once], second[once]
+    indexes = firsts(first, second)
+    return first[indexes], second[indexes]
 
 
 def _marked(parts: Iterable[IntArray], size: int) -> IntArray:

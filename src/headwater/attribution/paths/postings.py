@@ -67,12 +67,12 @@ class Postings(Struct, frozen=True):
 
 def make_postings(paths: PathData) -> Postings:
     counts = np.bincount(paths[Column.SOURCES], weights=paths.touch_events())
-    often = counts.astype(np.int64)  # paths with the source, counting every touch
-    rare = (often > 0) & (often <= max(FEW, paths.events // RARE_SHARE))
+    path_counts = counts.astype(np.int64)  # paths with the source, counting every touch
+    rare = (path_counts > 0) & (path_counts <= max(FEW, paths.events // RARE_SHARE))
     sources: list[int] = np.flatnonzero(rare).tolist()
     slices = _pack_sources(paths, sources) if sources else []
     return Postings(
-        common_sources=source_mask(np.flatnonzero((often > 0) & ~rare).tolist()),
+        common_sources=source_mask(np.flatnonzero((path_counts > 0) & ~rare).tolist()),
         sources=sources,
         ends=np.cumsum([len(slice_) for slice_ in slices], dtype=np.int64).tolist(),
         data=b"".join(slices),
@@ -109,8 +109,8 @@ def count_credited(paths: PathData, source_ids: Collection[int], model: str, win
         before = count_before(are_sources_among(source_ids, sources))
         return before[ends] - before[begins]
     counts = np.zeros(paths.events, dtype=np.int64)
-    picked = Crediting(TouchSlices(begins, ends), sources).credit(model)
-    counts[picked.events] = are_sources_among(source_ids, sources[picked.touches])
+    credited = Crediting(TouchSlices(begins, ends), sources).credit(model)
+    counts[credited.events] = are_sources_among(source_ids, sources[credited.touches])
     return counts
 
 
@@ -129,9 +129,9 @@ def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
     stored: list[bytes] = []
     for source in sources:
         indexes = np.flatnonzero(of_source == source)
-        events, firsts = np.unique(pairs.events[indexes], return_index=True)
+        events, first_indexes = np.unique(pairs.events[indexes], return_index=True)
         marks = seconds[events] << _SECONDS_FROM
-        marks |= np.bitwise_or.reduceat(bits[indexes], firsts)
+        marks |= np.bitwise_or.reduceat(bits[indexes], first_indexes)
         stored.append(_pack_postings(source, event_ids[events], marks))
     return stored
 
@@ -161,9 +161,9 @@ def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
     slices = TouchSlices(begins.ravel(), np.tile(ends, len(WINDOWS)))
     crediting = Crediting(slices, paths[Column.SOURCES])
     for model in _PICKS:
-        picked = crediting.credit(model)
+        credited = crediting.credit(model)
         picks = np.full(begins.size, -1)
-        picks[picked.events] = picked.touches
+        picks[credited.events] = credited.touches
         matches = picks.reshape(begins.shape)[:, events] == touches
         bits |= np.bitwise_or.reduce(matches * _model_bits(model)[:, None], axis=0)
     return bits

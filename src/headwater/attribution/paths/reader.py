@@ -71,8 +71,8 @@ class PathReader:
         """
         self._connection, self._source, self.by_company = connection, source, by_company
         self._space_id = source.space_id
-        always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
-        self._columns = tuple(dict.fromkeys([*always, *columns]))
+        base_columns = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
+        self._columns = tuple(dict.fromkeys([*base_columns, *columns]))
 
     async def plan_scan(self, first_day: date, last_day: date) -> ScanPlan:
         """Plan a scan of UTC days. Every day is checked for events, so the range should not exceed the
@@ -85,7 +85,7 @@ class PathReader:
         incomplete = {day for day, count, parts, *_ in days if (parts or []) != list(range(count))}
         stored = {day for day, *_ in days}
         length = (last_day - first_day).days + 1
-        missing = {first_day + timedelta(number) for number in range(length)} - stored
+        missing_days = {first_day + timedelta(number) for number in range(length)} - stored
         return ScanPlan(
             first_day,
             last_day,
@@ -95,7 +95,7 @@ class PathReader:
                 if count and day not in incomplete
             ],
             {day: make_pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
-            frozenset(incomplete | await self._with_events(missing)),
+            frozenset(incomplete | await self._with_events(missing_days)),
             has_versions=not self.by_company,
         )
 
@@ -192,14 +192,14 @@ class PathReader:
     async def _read_pending(self, scan: ScanPlan, days: Sequence[date]) -> PathData:
         """Read the tables once for each day."""
         keys: dict[date, Key] = {day: (self._source, scan.pending_block([day]).version) for day in days}
-        missing = [day for day in days if not scan.has_versions or keys[day] not in cache]
-        paths = [cache.get(keys[day]) for day in days if day not in missing]
-        if missing:
-            ids_by_day = [scan.pending[day].event_ids for day in missing]
+        missing_days = [day for day in days if not scan.has_versions or keys[day] not in cache]
+        paths = [cache.get(keys[day]) for day in days if day not in missing_days]
+        if missing_days:
+            ids_by_day = [scan.pending[day].event_ids for day in missing_days]
             live_paths = await self.read_live(np.concatenate(ids_by_day))
             paths.append(live_paths)
             if scan.has_versions:
-                for day, paths_of_day in zip(missing, _split(ids_by_day, live_paths), strict=True):
+                for day, paths_of_day in zip(missing_days, _split(ids_by_day, live_paths), strict=True):
                     cache.put(keys[day], paths_of_day)
         return PathData.join(paths)
 

@@ -98,7 +98,7 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     cursor = connection.cursor(binary=True)
     span = {"space_id": space_id, "first_day": day, "last_day": day, "days": [day]}
     record = fetch_row(cursor, live_paths(OF_DAY), live_values(space_id, day=day))
-    live = assemble(record)
+    live_data = assemble(record)
     pending_row = cursor.execute(queries["pending"], span).fetchone()
     pending = np.unique(read_numbers(pending_row[1] if pending_row else None))
     stored_row = connection.execute(queries["days"], span).fetchone()
@@ -107,15 +107,17 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
         segments = [unpacked(row, ALL_COLUMNS) for row in rows]
     except DamagedSegment:
         segments = []
-    unnoted = ~np.isin(live[Column.EVENT_IDS], pending)
-    missing = len(segments) != (stored_row[1] if stored_row else 0) or (stored_row is None and unnoted.any())
-    if missing or not _have_right_postings(cursor, span, segments):
-        return DayReport(day, live.events, len(pending), 0, damaged=True)
-    stored = PathData.join(
-        [live.select(np.array([], dtype=np.int64)), *(segment.paths for segment in segments)]
+    is_unnoted = ~np.isin(live_data[Column.EVENT_IDS], pending)
+    is_incomplete = len(segments) != (stored_row[1] if stored_row else 0) or (
+        stored_row is None and is_unnoted.any()
     )
-    wrong = _differences(stored, live, pending)
-    return DayReport(day, live.events, len(pending), wrong, damaged=False)
+    if is_incomplete or not _have_right_postings(cursor, span, segments):
+        return DayReport(day, live_data.events, len(pending), 0, damaged=True)
+    stored_data = PathData.join(
+        [live_data.select(np.array([], dtype=np.int64)), *(segment.paths for segment in segments)]
+    )
+    wrong_count = _differences(stored_data, live_data, pending)
+    return DayReport(day, live_data.events, len(pending), wrong_count, damaged=False)
 
 
 def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
@@ -129,12 +131,12 @@ def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: li
 
 def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
     """Count the differing events, except pending ones."""
-    ours, theirs = (
+    stored_rows, live_rows = (
         _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending))) for paths in (stored, live)
     )
-    ids = {event_id for event_id, _ in ours} | {event_id for event_id, _ in theirs}
-    alike = {event_id for event_id, _ in set(ours) & set(theirs)}
-    return len(ids - alike) + len(ours) - len({event_id for event_id, _ in ours})
+    ids = {event_id for event_id, _ in stored_rows} | {event_id for event_id, _ in live_rows}
+    equal_ids = {event_id for event_id, _ in set(stored_rows) & set(live_rows)}
+    return len(ids - equal_ids) + len(stored_rows) - len({event_id for event_id, _ in stored_rows})
 
 
 def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:

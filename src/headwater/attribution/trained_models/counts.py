@@ -31,8 +31,8 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
         sets[members] = sets.get(members, 0) + int(journeys.counts[kind])
     return {
         "transitions": [
-            [names[origin], names[entered], int(transitions[origin, entered])]
-            for origin, entered in np.argwhere(transitions > 0).tolist()
+            [names[origin], names[target], int(transitions[origin, target])]
+            for origin, target in np.argwhere(transitions > 0).tolist()
         ],
         "source_sets": [
             [[name_of(number) for number in journeys.sources if members >> number & 1], count]
@@ -59,8 +59,8 @@ def compute_weights(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
     sources = _list_sources(counts)
     states = {name: state for state, name in enumerate(_name_states(sources))}
     transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
-    for origin, entered, count in counts["transitions"]:
-        transitions[states[origin], states[entered]] = count
+    for origin, target, count in counts["transitions"]:
+        transitions[states[origin], states[target]] = count
     sets = counts["source_sets"]
     conversions = np.array([count for _, count in sets], dtype=np.float64)
     members = np.array([[name in names for name in sources] for names, _ in sets], dtype=np.bool_)
@@ -77,7 +77,7 @@ def _name_states(sources: Sequence[str]) -> list[str]:
 
 def _list_sources(counts: Mapping[str, Any]) -> list[str]:
     """List built-in sources by number, then others by name."""
-    met = {name for origin, entered, _ in counts["transitions"] for name in (origin, entered)}
+    met = {name for origin, target, _ in counts["transitions"] for name in (origin, target)}
     met -= {_START, _CONVERSION, _NULL}
     return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
 

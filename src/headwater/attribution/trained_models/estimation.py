@@ -64,8 +64,8 @@ def _resamples(journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int)
     contacts = int(journeys.contacts.max(initial=-1)) + 1
     weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}
     for index in range(RESAMPLES):
-        drawn = dice.poisson(1.0, contacts).astype(np.float64)
-        counts = journeys.counted(drawn)
+        draws = dice.poisson(1.0, contacts).astype(np.float64)
+        counts = journeys.counted(draws)
         for model, weigh in weighers.items():
             weights[model][index] = weigh(counts)
     return weights

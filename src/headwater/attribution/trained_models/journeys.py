@@ -106,7 +106,7 @@ def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
         step_kinds,
         steps,
         _source_sets(sources, [source_ids for source_ids, _ in numbers]),
-        np.array([converted for _, converted in numbers], dtype=np.bool_),
+        np.array([is_converted for _, is_converted in numbers], dtype=np.bool_),
     )
 
 
@@ -117,10 +117,10 @@ def _steps(
     state_of = {source: state for state, source in enumerate(sources, START + 1)}
     step_kinds: list[int] = []
     steps: list[int] = []
-    for kind, (source_ids, converted) in enumerate(kinds):
-        end = states + (CONVERSION if converted else NULL)
+    for kind, (source_ids, is_converted) in enumerate(kinds):
+        end = states + (CONVERSION if is_converted else NULL)
         path = [START, *(state_of[source] for source in source_ids), end]
-        steps += [previous * states + entered for previous, entered in pairwise(path)]
+        steps += [previous * states + target for previous, target in pairwise(path)]
         step_kinds += [kind] * (len(path) - 1)
     return _column(step_kinds), _column(steps)
 

@@ -53,7 +53,7 @@ async def train_model(
     Raises Invalid for too few conversions or a taken name.
     """
     await connection.execute(queries["snapshot"])
-    journeys, untouched = await _read_journeys(connection, space_id, request)
+    journeys, untouched_count = await _read_journeys(connection, space_id, request)
     if journeys.conversions < FEWEST_CONVERSIONS:
         raise _too_few(request, journeys.conversions)
     sources = await fetch_sources(connection, space_id)
@@ -71,7 +71,7 @@ async def train_model(
             "window_days": request.window_days,
             "conversions": journeys.conversions,
             "lost": journeys.lost,
-            "untouched": untouched,
+            "untouched": untouched_count,
             "counts": Jsonb(counts),
             "digest": digest,
         },
@@ -203,8 +203,8 @@ async def _read_journeys(
     cursor = connection.cursor(binary=True)
     converted_rows = await fetch_all(cursor, queries["converted"], bound)
     lost_rows = await fetch_all(cursor, queries["lost"], bound)
-    untouched = sum(sources is None for _, sources in converted_rows)
-    return await asyncio.to_thread(_gather, converted_rows, lost_rows), untouched
+    untouched_count = sum(sources is None for _, sources in converted_rows)
+    return await asyncio.to_thread(_gather, converted_rows, lost_rows), untouched_count
 
 
 def _gather(converted: Rows, lost: Rows) -> JourneyKinds:

@@ -89,15 +89,15 @@ class SdkTracer:
 def open_metrics(described: Mapping[str, str]) -> Generator[None]:
     """Send this process's counters to the collector inside the block, and at its end. Raise SettingError."""
     seconds = _interval()
-    exporter, resource, began = OTLPMetricExporter(), _resource(described), find_beginning()
-    ended = threading.Event()
+    exporter, resource, beginning = OTLPMetricExporter(), _resource(described), find_beginning()
+    end_event = threading.Event()
 
     def export() -> None:
-        data = make_metrics_data(REGISTRY.collect(), resource, began, time.time_ns())
+        data = make_metrics_data(REGISTRY.collect(), resource, beginning, time.time_ns())
         exporter.export(data)  # pyright: ignore[reportUnknownMemberType] # half typed
 
     def run() -> None:
-        while not ended.wait(seconds):
+        while not end_event.wait(seconds):
             export()
 
     thread = threading.Thread(target=run, name="metrics", daemon=True)
@@ -105,7 +105,7 @@ def open_metrics(described: Mapping[str, str]) -> Generator[None]:
     try:
         yield
     finally:
-        ended.set()
+        end_event.set()
         thread.join()
         export()
         exporter.shutdown()  # pyright: ignore[reportUnknownMemberType] # half typed

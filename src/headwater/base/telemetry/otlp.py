@@ -69,13 +69,13 @@ def exported() -> Generator[None]:
         return
     from headwater.base.telemetry.exporters import open_metrics, open_traces  # noqa: PLC0415 - an extra
 
-    described = _describe_process(os.environ.get(PROCESS, str(os.getpid())))
+    process_attributes = _describe_process(os.environ.get(PROCESS, str(os.getpid())))
     with ExitStack() as stack:
         if signals.traces:
-            trace_with(stack.enter_context(open_traces(described)))
+            trace_with(stack.enter_context(open_traces(process_attributes)))
             stack.callback(trace_with, None)
         if signals.metrics:
-            stack.enter_context(open_metrics(described))
+            stack.enter_context(open_metrics(process_attributes))
         yield
 
 

@@ -17,10 +17,10 @@ def migrate(settings: Settings, arguments: Namespace) -> int:
     """Apply missing migrations and print their names."""
     try:
         with explain_failures(settings):
-            applied = migrator.migrate(database_url(settings))
+            applied_names = migrator.migrate(database_url(settings))
     except migrator.MigrationError as error:
         raise Failure(str(error)) from None
-    print_output({"applied": applied}, as_json=arguments.json)
+    print_output({"applied": applied_names}, as_json=arguments.json)
     return 0
 
 

@@ -36,12 +36,12 @@ def restore(settings: Settings, arguments: Namespace) -> int:
     if arguments.file is None:
         raise Failure("name a backup, or say --recovered-to")
     with explain_failures(settings), open_archive(Path(arguments.file)) as archive:
-        erasures, until = _read_erasures(arguments, archive)
+        erasures, complete_until = _read_erasures(arguments, archive)
         with progress_bar(archive.manifest.dump.bytes) as bar:
             restored = _restore(settings, archive, erasures, partial(bar, word="restored"))
         key = _find_key(settings, archive)
-    print_output(_describe(archive, restored, until, key), as_json=arguments.json)
-    for note in _notes(settings, archive, restored, until, key):
+    print_output(_describe(archive, restored, complete_until, key), as_json=arguments.json)
+    for note in _notes(settings, archive, restored, complete_until, key):
         print_note(note)
     return 1 if restored.waiting else 0
 
@@ -54,16 +54,16 @@ def _finish_recovery(settings: Settings, arguments: Namespace) -> int:
         url = settings.database_url
         with nullcontext(url) if url else recovered_server(settings.data_dir) as url:
             restored = finish_recovery(url, arguments.recovered_to, erasures)
-    until = None if erasures is None else erasures.complete_until
-    described = {
+    complete_until = None if erasures is None else erasures.complete_until
+    result = {
         "recovered_to": arguments.recovered_to,
         "migrated": restored.migrated,
         "erased_again": restored.erased,
         "erasures_waiting": restored.waiting,
-        "erasures_complete_until": until,
+        "erasures_complete_until": complete_until,
     }
-    print_output(described, as_json=arguments.json)
-    for note in _notes_on_erasures(restored, arguments.recovered_to, until):
+    print_output(result, as_json=arguments.json)
+    for note in _notes_on_erasures(restored, arguments.recovered_to, complete_until):
         print_note(note)
     return 1 if restored.waiting else 0
 

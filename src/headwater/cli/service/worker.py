@@ -32,11 +32,11 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     """Process, erase, and run exports, imports and forwarding, until stopped."""
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
-    stop = threading.Event()
+    stop_event = threading.Event()
 
     def end(_: int, __: Any) -> None:
         # From another thread, because this one may be waiting on the event and hold its lock.
-        threading.Thread(target=stop.set).start()
+        threading.Thread(target=stop_event.set).start()
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
@@ -45,7 +45,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     if arguments.metrics is not None:
         _serve_metrics(settings, *arguments.metrics)
     with exported():
-        _work(settings, stop, arguments.announce)
+        _work(settings, stop_event, arguments.announce)
     return 0
 
 
@@ -53,11 +53,11 @@ def _work(settings: Settings, stop: threading.Event, announcement: int | None) -
     from headwater.database.jobs.worker import Worker  # noqa: PLC0415 - it makes counters
     from headwater.worker_duties import make_duties, make_side_duties  # noqa: PLC0415 - likewise
 
-    duties, aside = make_duties(settings), make_side_duties(settings)
+    duties, side_duties = make_duties(settings), make_side_duties(settings)
     url = database_url(settings)
     with suppress(psycopg.OperationalError):  # wait for an unavailable database
         refuse_unfinished(url)
-    watching = threading.Thread(target=Worker(url, stop, aside).run, name="watch", daemon=True)
+    watching = threading.Thread(target=Worker(url, stop, side_duties).run, name="watch", daemon=True)
     watching.start()
     announce(announcement)
     Worker(url, stop, duties).run()

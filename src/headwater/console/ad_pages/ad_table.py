@@ -130,12 +130,12 @@ class AdTable:
         return any(row.figures.spent)
 
     def _column(self, report: CostReport) -> Callable[[CostColumn], TableColumn]:
-        even = break_even(report.cost_rate)
+        break_even_roas = break_even(report.cost_rate)
 
         def make(column: CostColumn) -> TableColumn:
             name = self.conversions if column.title == "Orders" else column.title
-            if column.figure == "roas" and even is not None:
-                name = f"ROAS (break-even {float(even):.2f})"
+            if column.figure == "roas" and break_even_roas is not None:
+                name = f"ROAS (break-even {float(break_even_roas):.2f})"
             is_sorted = column.figure == self.choices.sort
             order: Literal["", "ascending", "descending"] = ""
             if is_sorted:
@@ -155,14 +155,14 @@ class AdTable:
         group = self._level(place)
         for row in self._sort(rows):
             row_place = (*place, row.key or "")
-            below = inner.get(row_place)
-            yield self._row(row, report, row_place, is_open=below is not None)
-            if below is not None:
-                yield from self._rows(below.rows, below, inner, row_place)
-                if any(below.without_place.spent):
-                    yield self._account_row(below, row_place, BELOW[group])
-                if below.left_out:
-                    yield self._more_row(below, row_place, BELOW[group])
+            inner_report = inner.get(row_place)
+            yield self._row(row, report, row_place, is_open=inner_report is not None)
+            if inner_report is not None:
+                yield from self._rows(inner_report.rows, inner_report, inner, row_place)
+                if any(inner_report.without_place.spent):
+                    yield self._account_row(inner_report, row_place, BELOW[group])
+                if inner_report.left_out:
+                    yield self._more_row(inner_report, row_place, BELOW[group])
 
     def _level(self, place: Place) -> Group:
         return list_levels(self.group)[len(place)]
@@ -179,7 +179,7 @@ class AdTable:
 
     def _row(self, row: CostRow, report: CostReport, place: Place, *, is_open: bool) -> Row:
         group = self._level(place[:-1])
-        behind = self._narrow(place, report.span)
+        cell_view = self._narrow(place, report.span)
         toggle = ""
         if group in BELOW and row.key:
             other_places = [
@@ -188,7 +188,7 @@ class AdTable:
             toggle = self.link(open=[*map(write_place, other_places if is_open else [*other_places, place])])
         head = Cell(title(group, GroupKey(row.key, row.label)))
         cells = (
-            self._cell(column, row.figures, row.compared, behind, report) for column in self.choices.shown
+            self._cell(column, row.figures, row.compared, cell_view, report) for column in self.choices.shown
         )
         return Row(head, tuple(cells), len(place), write_place(place), toggle, is_open)
 
@@ -221,14 +221,14 @@ class AdTable:
         behind: ReportView | None,
         report: CostReport,
     ) -> Cell:
-        below: Markup | str = ""
+        below_text: Markup | str = ""
         if column.figure in _CHANGES and compared is not None:
-            below = _write_change(figures.written_change(costs.change(column.figure, compared)))
+            below_text = _write_change(figures.written_change(costs.change(column.figure, compared)))
         conversions = costs.paid.conversions if costs.paid else costs.credited_conversions
         if column.figure == "platform_says" and conversions and costs.platform_conversions:
-            below = f"{float(costs.platform_conversions) / float(conversions):.1f} times yours"
+            below_text = f"{float(costs.platform_conversions) / float(conversions):.1f} times yours"
         link = "" if behind is None else self._link(column, costs, behind)
-        return Cell(write_figure(column, costs), link, below, mark=_mark(column, costs, report))
+        return Cell(write_figure(column, costs), link, below_text, mark=_mark(column, costs, report))
 
     def _link(self, column: CostColumn, costs: CostFigures, behind: ReportView) -> str:
         """Return the events of a figure, or the comparison with the platform's own."""
@@ -298,10 +298,10 @@ def title_group(group: Group) -> str:
 
 
 def _mark(column: CostColumn, costs: CostFigures, report: CostReport) -> Literal["", "good", "near", "bad"]:
-    even = break_even(report.cost_rate)
-    if column.figure != "roas" or costs.roas is None or even is None or not costs.spend:
+    break_even_roas = break_even(report.cost_rate)
+    if column.figure != "roas" or costs.roas is None or break_even_roas is None or not costs.spend:
         return ""
-    ratio = float(costs.roas) / float(even)
+    ratio = float(costs.roas) / float(break_even_roas)
     if abs(ratio - 1) <= _NEAR:
         return "near"
     return "good" if ratio > 1 else "bad"

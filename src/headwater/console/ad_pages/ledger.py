@@ -164,21 +164,21 @@ async def _show(request: Request, posted: PostedForm | None = None, errors: Erro
         inside = await enter(connection, request, visitor)
         query = _query(request, posted)
         typed = {name: f"{query.single(name) or ''}" for name in _FIELDS}
-        page, refused = None, dict(errors or {})
+        page, field_errors = None, dict(errors or {})
         try:
             choice = await read_ledger_choice(connection, query, inside)
             page = await _load(connection, request, inside, choice)
             typed = {**typed, **_texts(choice)}
         except Invalid as error:
-            refused = {**error.errors, **refused}
+            field_errors = {**error.errors, **field_errors}
         link = f"{_path(inside)}.csv?{urlencode({n: t for n, t in typed.items() if t})}"
         return render(
             request,
             "ledger.html",
-            status=422 if refused else 200,
+            status=422 if field_errors else 200,
             page=page,
             typed=typed,
-            errors=refused,
+            errors=field_errors,
             here=_path(inside),
             connections=await list_connections(connection, inside.space.id),
             base=f"{HOME}/spaces/{inside.space.id}",

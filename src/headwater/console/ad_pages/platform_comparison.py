@@ -111,14 +111,18 @@ class PlatformComparisons:
 
 def title_steps(result: ComparisonResult) -> dict[StepReason, str]:
     report = result.query.report
-    ours, theirs = (window_title(str(days)) for days in (report.window_days, result.query.click_window))
-    dated = "date of the order" if report.date_basis is DateBasis.CONVERSION else "date of the click"
+    own_window, platform_window = (
+        window_title(str(days)) for days in (report.window_days, result.query.click_window)
+    )
+    date_text = "date of the order" if report.date_basis is DateBasis.CONVERSION else "date of the click"
     return {
         StepReason.REMAINDER: "Views, modelled conversions, orders it was not sent",
         StepReason.ATTRIBUTION_WINDOW: (
-            f"Same window, {ours}" if ours == theirs else f"Window of {ours} instead of {theirs}"
+            f"Same window, {own_window}"
+            if own_window == platform_window
+            else f"Window of {own_window} instead of {platform_window}"
         ),
-        StepReason.DATE_BASIS: f"By {dated}",
+        StepReason.DATE_BASIS: f"By {date_text}",
         StepReason.REFUNDS: "Refunds",
         StepReason.OTHER_SOURCES: "Credited to other sources by your model",
     }

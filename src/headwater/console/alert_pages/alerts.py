@@ -64,12 +64,12 @@ async def show_alerts(visit: PageVisit) -> Response:
         await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)
     ]
     steps = await list_steps(connection, space.id, [row.id for rows in history for row in rows])
-    opened, ended = ([ListedAlert(row, steps[row.id]) for row in rows] for rows in history)
+    opened_alerts, ended_alerts = ([ListedAlert(row, steps[row.id]) for row in rows] for rows in history)
     values: dict[str, Any] = {
         "base": visit.path(),
-        "opened": opened,
-        "ended": ended,
-        "fresh": _fresh(visit.inside, opened),
+        "opened": opened_alerts,
+        "ended": ended_alerts,
+        "fresh": _fresh(visit.inside, opened_alerts),
         "texts": TEXTS,
         "names": {member.user_id: member.display_name for member in await list_members(connection, space.id)},
     }

@@ -60,13 +60,13 @@ async def post_create(visit: PageVisit) -> FlashMessage:
     if kind not in (EMAIL, WEBHOOK):
         raise Invalid.of("kind", "must be email or webhook.")
     new = NewChannel(kind, form.text("name"), form.text("address"), form.texts("rules"), visit.user_id)
-    channel_id, asks = await channels.create_channel(visit.connection, space.id, new, key)
-    if asks:
+    channel_id, needs_confirmation = await channels.create_channel(visit.connection, space.id, new, key)
+    if needs_confirmation:
         token = mail_token(key, space.id, channel_id)
         notice = confirmation_notice(space, token, visit.services.settings.brand)
         await add_message(visit.connection, space.id, channel_id, notice)
     await visit.spend()
-    return FlashMessage.CHANNEL_UNCONFIRMED if asks else FlashMessage.CHANNEL_MADE
+    return FlashMessage.CHANNEL_UNCONFIRMED if needs_confirmation else FlashMessage.CHANNEL_MADE
 
 
 @_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS, changes=("alert_channel",)))

@@ -83,8 +83,8 @@ async def post_built_in(visit: PageVisit) -> FlashMessage:
     before = (await read_choices(visit.connection, visit.space.id))[Rule(rule)]
     if sensitivity not in frozenset(Sensitivity):
         sensitivity = str(before.sensitivity)
-    until = _read_mute(visit, before.muted_until)
-    choice = RuleChoice(visit.form.text("is_on") == "yes", Sensitivity(sensitivity), until)
+    muted_until = _read_mute(visit, before.muted_until)
+    choice = RuleChoice(visit.form.text("is_on") == "yes", Sensitivity(sensitivity), muted_until)
     await choose(visit.connection, visit.space.id, Rule(rule), choice)
     return FlashMessage.RULE_SAVED
 

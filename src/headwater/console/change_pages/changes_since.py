@@ -124,10 +124,10 @@ def _query(page: ReportPage, since: Since) -> ChangeQuery:
 
 async def show_changes(request: Request) -> Response:
     page = await open_page(request)
-    report, problem, since, also = None, None, None, {}
+    report, problem, since, parameters = None, None, None, {}
     try:
         since = read_since(page)
-        also = {"since": since.text}
+        parameters = {"since": since.text}
         query = _query(page, since)
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
     except REFUSED as error:
@@ -135,7 +135,7 @@ async def show_changes(request: Request) -> Response:
     basis = choose_basis(page.view)
     return page.render(
         "changes_since.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=parameters),
         problem,
         change=report,
         since=since,
@@ -143,8 +143,8 @@ async def show_changes(request: Request) -> Response:
         column=str(basis.credited),
         words=WORDS,
         labels=page.space.event_labels,
-        of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),
-        csv=page.view.link(f"{page.path}.csv", **also),
+        of_spend=page.view.link(f"{page.base}/campaigns/changes", **parameters),
+        csv=page.view.link(f"{page.path}.csv", **parameters),
         tabs=list_tabs(page),
     )
 

@@ -81,19 +81,19 @@ def describe_changes(content: ChangesContent, conversions: str, *, has_money: bo
     """
     currency, label = content.current.currency, conversions.lower()
     if has_money:
-        changed = [row for row in content.rows if row.change.revenue]
-        changed.sort(key=lambda row: -abs(row.change.revenue))
+        changed_rows = [row for row in content.rows if row.change.revenue]
+        changed_rows.sort(key=lambda row: -abs(row.change.revenue))
         return [
             f"{row.title} {sign(Measure.REVENUE, row.change.revenue)} {currency}: "
             f"{_give_reason(row.change, label, currency)}"
-            for row in changed
+            for row in changed_rows
         ]
-    changed = [row for row in content.rows if row.change.conversions]
-    changed.sort(key=lambda row: -abs(row.change.conversions))
+    changed_rows = [row for row in content.rows if row.change.conversions]
+    changed_rows.sort(key=lambda row: -abs(row.change.conversions))
     return [
         f"{row.title} {sign(Measure.CREDITED_CONVERSIONS, row.change.conversions)}: "
         f"{_compare_counts(row.change, label)}"
-        for row in changed
+        for row in changed_rows
     ]
 
 

@@ -110,22 +110,24 @@ def _read(page: ReportPage) -> tuple[Group, Since]:
 async def show_spend_changes(request: Request) -> Response:
     page = await open_page(request)
     group, since, content, problem = Group.SOURCE, None, None, None
-    also: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     has_rate = page.space.cost_rate is not None
     columns = [column for column in COLUMNS if has_rate or column.figure != "contribution"]
     try:
         group, since = _read(page)
-        also = {"since": since.text}
-        also |= {"group": str(group)} if group is not Group.SOURCE else {}
+        parameters = {"since": since.text}
+        parameters |= {"group": str(group)} if group is not Group.SOURCE else {}
         query = _query(page, group, since, limit="200")
         report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
         content = SpendChangesPage(report, columns)
     except REFUSED as error:
         problem = error
-    menu = ChoiceLinks(page.view, page.path, also).own_menu("group", "Rows", _GROUPS, group, Group.SOURCE)
+    menu = ChoiceLinks(page.view, page.path, parameters).own_menu(
+        "group", "Rows", _GROUPS, group, Group.SOURCE
+    )
     return page.render(
         "spend_changes.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=parameters),
         problem,
         page=content,
         since=since,
@@ -136,7 +138,7 @@ async def show_spend_changes(request: Request) -> Response:
         place_title=place_title,
         describe_restatement=describe_restatement,
         format_change_amount=format_change_amount,
-        csv=page.view.link(f"{page.path}.csv", **also),
+        csv=page.view.link(f"{page.path}.csv", **parameters),
     )
 
 

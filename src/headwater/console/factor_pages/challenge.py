@@ -52,8 +52,8 @@ async def post_challenge(request: Request) -> Response:
             await check_passkey(request, form, guest_key(request), user.id)
         else:
             await check_code(request, user, form.text("code"))
-    except FactorRefused as refused:
-        return await _page(request, user, next_path, refused)
+    except FactorRefused as refusal:
+        return await _page(request, user, next_path, refusal)
     before = await find_visitor(request)
     async with services(request).database.transaction() as connection:
         token = await begin_session(connection, request, user, before, factor_at=datetime.now(UTC))

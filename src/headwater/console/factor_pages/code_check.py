@@ -53,10 +53,10 @@ async def check_code(request: Request, user: User, text: str) -> None:
         async with shared.database.transaction() as connection:
             await use_code(connection, shared.sealing_key, user.id, text)
             await give_back(connection, *subject)
-    except FactorRefused as refused:
-        log.warning("second_factor_refused", user_id=user.id, reason=refused.reason)
+    except FactorRefused as refusal:
+        log.warning("second_factor_refused", user_id=user.id, reason=refusal.reason)
         async with shared.database.transaction() as connection:
-            change = AuditChange("session", after={"refused": refused.reason})
+            change = AuditChange("session", after={"refused": refusal.reason})
             await add_entry(connection, make_action(request, user.id), [change])
         raise
 

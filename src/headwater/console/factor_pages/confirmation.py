@@ -39,8 +39,8 @@ async def post_confirmation(request: Request) -> Response:
             await check_passkey(request, form, visitor.form_key, visitor.user.id)
         else:
             await check_code(request, visitor.user, form.text("code"))
-    except FactorRefused as refused:
-        return await _page(request, visitor, next_path, refused)
+    except FactorRefused as refusal:
+        return await _page(request, visitor, next_path, refusal)
     token = request.cookies[cookie_name(request, "session")]
     async with services(request).database.connection() as connection:
         if visitor.session.has_factor:

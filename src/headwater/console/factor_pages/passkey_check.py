@@ -73,8 +73,8 @@ async def check_passkey(request: Request, form: PostedForm, form_key: bytes, use
             answer = form.text("credential")
             passkey = await use_passkey(connection, party, state.challenge, answer, user_id)
             await give_back(connection, "passkey from", address)
-    except FactorRefused as refused:
-        log.warning("second_factor_refused", user_id=user_id, reason=refused.reason)
+    except FactorRefused as refusal:
+        log.warning("second_factor_refused", user_id=user_id, reason=refusal.reason)
         raise
     return passkey.user_id
 

@@ -37,8 +37,8 @@ async def post_passkey_login(request: Request) -> Response:
     shared, next_path, before = services(request), local_path(form.text("next")), await find_visitor(request)
     try:
         user = await _fetch_usable(request, await check_passkey(request, form, guest_key(request), None))
-    except FactorRefused as refused:
-        return await _page(request, next_path, refused)
+    except FactorRefused as refusal:
+        return await _page(request, next_path, refusal)
     async with shared.database.transaction() as connection:
         token = await begin_session(connection, request, user, before, factor_at=datetime.now(UTC))
     log.info("passkey_login", user_id=user.id)

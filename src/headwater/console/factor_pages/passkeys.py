@@ -57,8 +57,8 @@ async def post_passkey(request: Request) -> Response:
     require_fresh_factor(request, visitor)
     try:
         codes = await _add(request, visitor, form)
-    except FactorRefused as refused:
-        return await _page(request, visitor, {"name": [MESSAGES[refused.reason]]}, form.text("name"))
+    except FactorRefused as refusal:
+        return await _page(request, visitor, {"name": [MESSAGES[refusal.reason]]}, form.text("name"))
     except (Invalid, Conflict) as error:
         errors = error.errors if isinstance(error, Invalid) else {"name": [error.message]}
         return await _page(request, visitor, errors, form.text("name"))

@@ -87,10 +87,12 @@ async def exclude_host(visit: PageVisit) -> FlashMessage:
 async def change_hosts(visit: PageVisit) -> FlashMessage:
     """Raise Invalid by list."""
     before = typed_hosts(visit.space)
-    changed = {key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]}
-    if not changed:
+    changed_texts = {
+        key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]
+    }
+    if not changed_texts:
         return FlashMessage.NOTHING_CHANGED
-    await _change(visit, changed)
+    await _change(visit, changed_texts)
     return FlashMessage.HOSTS_SAVED
 
 

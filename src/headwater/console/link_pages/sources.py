@@ -58,17 +58,17 @@ async def show_sources(visit: PageVisit) -> Response:
 
 
 async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Response:
-    form, refused = _read_test(visit.request)
+    form, test_errors = _read_test(visit.request)
     connection, space, request = visit.connection, visit.space, visit.request
     test: VisitExplanation | None = None
-    if form.is_sent and not refused:
+    if form.is_sent and not test_errors:
         rules = await fetch_source_rules(connection, space)
         test = explain_visit(form.url or None, form.referrer or None, *rules)
         findings = list_findings(form.url, form.referrer or None, rules.exclusions)
     else:
         findings = []
     values: dict[str, Any] = {
-        "errors": errors | refused,
+        "errors": errors | test_errors,
         "form": form,
         "test": test,
         "findings": findings,
@@ -92,7 +92,7 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
         "find_channel": find_channel,
         "under_way": await list_reclassified_names(connection, space.id),
     }
-    return visit.render("sources.html", values, 422 if errors or refused else 200)
+    return visit.render("sources.html", values, 422 if errors or test_errors else 200)
 
 
 def _prefilled(request: Request) -> dict[str, str]:

@@ -90,12 +90,12 @@ async def _receive(
 def _page(
     request: Request, inside: SpaceVisitor, *, kind: str = "events", status: int = 200, **values: Any
 ) -> Response:
-    once = hidden_token(once_token(inside.visitor.form_key, FORM))
+    once_field = hidden_token(once_token(inside.visitor.form_key, FORM))
     return render(
         request,
         "import_new.html",
         status=status,
-        once=once,
+        once=once_field,
         kind=kind,
         kinds=KINDS_IN_WORDS,
         most=services(request).settings.max_upload_mb,

@@ -65,8 +65,8 @@ async def post_test(visit: PageVisit) -> Response:
     """Test a pasted body or stored delivery. Stores nothing."""
     webhook = await fetch_active_webhook(visit)
     message = await _read_message(visit, webhook)
-    tried = await try_body(visit.connection, visit.space, read_context(webhook), message)
-    return await render_webhook(visit, webhook.id, tried=tried, typed=visit.typed(*_TEST_FIELDS))
+    trial = await try_body(visit.connection, visit.space, read_context(webhook), message)
+    return await render_webhook(visit, webhook.id, tried=trial, typed=visit.typed(*_TEST_FIELDS))
 
 
 async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
@@ -92,13 +92,13 @@ async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
 async def show_delivery(visit: PageVisit) -> Response:
     webhook = await fetch_active_webhook(visit)
     delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, visit.id("delivery_id"))
-    message, tried = kept_message(delivery), None
+    message, trial = kept_message(delivery), None
     if message is not None:
-        tried = await try_body(visit.connection, visit.space, read_context(webhook), message)
+        trial = await try_body(visit.connection, visit.space, read_context(webhook), message)
     values: dict[str, Any] = {
         "webhook": webhook,
         "delivery": delivery,
-        "tried": tried,
+        "tried": trial,
         "body": None if delivery.body is None else pretty_body(delivery.body),
         "statuses": STATUSES,
         "advice": advise(webhook, delivery.detail),

@@ -148,8 +148,8 @@ class OverviewLoader:
         )
         changes: list[str] = []
         if report.is_comparable:
-            changed = await load_channel_changes(connection, page)
-            changes = describe_changes(changed, conversions, has_money=self._view.is_monetary)
+            channel_changes = await load_channel_changes(connection, page)
+            changes = describe_changes(channel_changes, conversions, has_money=self._view.is_monetary)
         return Overview(
             report,
             costs,

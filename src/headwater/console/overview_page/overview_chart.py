@@ -67,7 +67,7 @@ def draw_overview(
     keys = steps.keys
     series = _stack(numbers, keys) if stacks and numbers.channels else _single(tile, numbers, keys)
     previous = [_plot(numbers.previous.get(key)) for key in keys] if numbers.previous else []
-    drawn = draw_bars(series, previous)
+    chart = draw_bars(series, previous)
     empty = None if tile.missing else 0
     chart_steps = tuple(
         ChartStep(
@@ -80,7 +80,7 @@ def draw_overview(
         for key in keys
     )
     legend = tuple(Legend(layer.name, layer.colour) for layer in series) if len(series) > 1 else ()
-    return OverviewChart(drawn, chart_steps, legend, bool(numbers.previous))
+    return OverviewChart(chart, chart_steps, legend, bool(numbers.previous))
 
 
 def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult]) -> _Numbers:

@@ -142,19 +142,19 @@ class SourceTable:
         self, report: ReportResult, costs: CostReport | None, rest: list[SourceRow]
     ) -> Iterator[SourceRow]:
         if rest:
-            joined = _join("", f"{len(rest)} more sources", rest)
-            joined.no_rate = _SEVERAL
+            joined_row = _join("", f"{len(rest)} more sources", rest)
+            joined_row.no_rate = _SEVERAL
             spent = [row.costs.spent for row in rest if row.costs]
-            joined.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
-            yield joined
+            joined_row.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
+            yield joined_row
         whole_measure, conversions = self._basis.whole, Measure.CONVERSIONS
         if report.unattributed is None or report.overall is None:
             total = self._read("All", report.total, self._basis.credited, Measure.CREDITED_CONVERSIONS)
         else:
-            unseen = self._read("No visit seen", report.unattributed.row, whole_measure, conversions)
-            unseen.visits = unseen.rate = None
-            unseen.no_rate = _UNSEEN
-            yield unseen
+            unseen_row = self._read("No visit seen", report.unattributed.row, whole_measure, conversions)
+            unseen_row.visits = unseen_row.rate = None
+            unseen_row.no_rate = _UNSEEN
+            yield unseen_row
             total = self._read("All", report.overall, whole_measure, conversions)
         total.costs = costs.total if costs else None
         yield total
@@ -183,9 +183,9 @@ class SourceTable:
 
 
 def _join_sources(platform: str, sources: list[SourceRow]) -> SourceRow:
-    joined = _join(platform, platform_title(platform), sources)
-    joined.only, joined.sources = f"{Group.PLATFORM}:{platform}", sources
-    return joined
+    joined_row = _join(platform, platform_title(platform), sources)
+    joined_row.only, joined_row.sources = f"{Group.PLATFORM}:{platform}", sources
+    return joined_row
 
 
 def _join(key: str, title: str, rows: list[SourceRow]) -> SourceRow:

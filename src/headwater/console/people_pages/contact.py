@@ -109,8 +109,8 @@ class ContactContent(Struct, frozen=True):
 
     @property
     def events_text(self) -> str:
-        more = self.events > MOST_EVENTS
-        return f"{MOST_EVENTS:,}+" if more else f"{self.events:,}"
+        has_more = self.events > MOST_EVENTS
+        return f"{MOST_EVENTS:,}+" if has_more else f"{self.events:,}"
 
     @property
     def parts(self) -> list[LoggedMerge]:

@@ -154,7 +154,7 @@ async def load_event(
     values = {"space_id": space.id, "event_id": event_id}
     event = await fetch_one(connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values)
     owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
-    around = await fetch_one(
+    surroundings = await fetch_one(
         connection.cursor(row_factory=class_row(Surroundings)),
         queries["surroundings"].format(owner=owner),
         values,
@@ -171,7 +171,7 @@ async def load_event(
         explanation,
         path,
         columns,
-        explain_origin(explanation, path, around, view, space.sources),
+        explain_origin(explanation, path, surroundings, view, space.sources),
         deliveries,
     )
 

@@ -66,15 +66,15 @@ def explain_origin(
 
 
 def _direct(path: Sequence[PathTouch]) -> OriginAnswer:
-    several = len(path) > 1
+    has_several = len(path) > 1
     first = (
         f"All {len(path)} touchpoints of its path are direct visits. Of the last one:"
-        if several
+        if has_several
         else "The one touchpoint of its path is a direct visit:"
     )
     last = path[-1]
-    why = last.findings or (f"The rule {last.reason.rule}: {last.reason.words}.",)
-    return OriginAnswer("Why direct?", (first, *why))
+    reasons = last.findings or (f"The rule {last.reason.rule}: {last.reason.words}.",)
+    return OriginAnswer("Why direct?", (first, *reasons))
 
 
 def _outside(
@@ -97,8 +97,8 @@ def _untouched(
     view: PathView,
     sources: SourceNames,
 ) -> OriginAnswer:
-    whose = "this contact or its company" if view.by_company else "this contact"
-    sentences = [f"There is no touchpoint of {whose} before the event."]
+    owner_text = "this contact or its company" if view.by_company else "this contact"
+    sentences = [f"There is no touchpoint of {owner_text} before the event."]
     if around.after_at is not None and around.after_source is not None:
         source = format_title(sources.get_name(around.after_source))
         sentences.append(

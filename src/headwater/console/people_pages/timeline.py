@@ -81,12 +81,10 @@ async def _page(
 ) -> Page:
     order = _OLDEST_FIRST if position is not None and position.backward else _NEWEST_FIRST
     selects = [queries[row].format(owner=Identifier(owner), order=order) for row in parts]
-    joined = _UNION.join(SQL("({})").format(select) for select in selects)
+    union = _UNION.join(SQL("({})").format(select) for select in selects)
     values = {**bound, **_places(position), "limit": PER_PAGE + 1}
     # Not prepared: a generic plan, without the limit and position, may not stop early.
-    cursor = await connection.execute(
-        queries["page"].format(parts=joined, order=order), values, prepare=False
-    )
+    cursor = await connection.execute(queries["page"].format(parts=union, order=order), values, prepare=False)
     return make_page(await cursor.fetchall(), PER_PAGE, position, to_key)
 
 

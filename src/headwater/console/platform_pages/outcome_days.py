@@ -48,8 +48,8 @@ class OutcomeDays(Struct, frozen=True):
     def statuses(self) -> list[str]:
         """The three main statuses, and others that occurred."""
         all_statuses = [status for statuses in OUTCOMES.values() for status in statuses]
-        always = ("delivered", "failed", "skipped")
-        return [status for status in all_statuses if status in always or self.total(status)]
+        always_listed = ("delivered", "failed", "skipped")
+        return [status for status in all_statuses if status in always_listed or self.total(status)]
 
     @property
     def highest(self) -> int:
@@ -80,7 +80,7 @@ async def read_outcome_days(
     connection: AsyncConnection, space: Space, destination_ids: Sequence[int]
 ) -> dict[int, OutcomeDays]:
     today = datetime.now(UTC).astimezone(space.zone).date()
-    days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    days = [today - timedelta(days=days_back) for days_back in range(DAYS - 1, -1, -1)]
     start = whole_days(days[0], today, space.zone).start
     counts = await count_by_day(connection, space.id, destination_ids, start, space.timezone)
     return {

@@ -240,10 +240,10 @@ class ChoiceLinks(Struct, frozen=True):
     def own_menu(self, name: str, title: str, options: Mapping[Any, str], choice: str, usual: str) -> Menu:
         choices: list[Choice] = []
         for option, text in options.items():
-            also = {key: value for key, value in self.also.items() if key != name}
+            parameters = {key: value for key, value in self.also.items() if key != name}
             if option != usual:
-                also[name] = str(option)
-            choices.append(Choice(text, self.view.link(self.path, **also), option == choice))
+                parameters[name] = str(option)
+            choices.append(Choice(text, self.view.link(self.path, **parameters), option == choice))
         return Menu(name, title, options.get(choice) or choice, tuple(choices))
 
     def periods(self) -> Menu:
@@ -268,12 +268,12 @@ class ChoiceLinks(Struct, frozen=True):
         wider_view = self.view.changed(
             only=tuple(other_filter for other_filter in self.view.only if other_filter != text)
         )
-        like = suggest_key(group, key)
+        suggested_key = suggest_key(group, key)
         suggestion = None
-        if like is not None:
+        if suggested_key is not None:
             suggestion = Choice(
-                filter_text(space, group, like),
-                self._to(wider_view.narrowed(f"{group}:{like}")),
+                filter_text(space, group, suggested_key),
+                self._to(wider_view.narrowed(f"{group}:{suggested_key}")),
                 chosen=False,
             )
         return Filter(filter_text(space, group, key), self._to(wider_view), suggestion)

@@ -66,10 +66,10 @@ class Breakdown:
         def below(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
             for row in report.rows:
-                inside = (*path, row.keys[0].value)
-                inner = within.get(inside)
-                rows.append(self._row(inside, row, inner))
-                rows += below(inside, inner) if inner else []
+                row_path = (*path, row.keys[0].value)
+                inner_report = within.get(row_path)
+                rows.append(self._row(row_path, row, inner_report))
+                rows += below(row_path, inner_report) if inner_report else []
             return rows
 
         return below((), outermost)

@@ -150,14 +150,14 @@ class ChannelReports:
         first, *other_reports = await query_reports(connection, self._space.id, queries)
         customers = other_reports.pop() if self._view.is_monetary else None
         of_course = other_reports[: len(course.queries)]
-        within = dict(zip(places, other_reports[len(of_course) :], strict=True))
+        reports_by_place = dict(zip(places, other_reports[len(of_course) :], strict=True))
         return ChannelContent(
             self.basis,
             first,
             self._headlines(first, course, of_course[0]),
             self._unattributed(first, course, of_course[0]),
             course.chart(self._view, of_course),
-            self._breakdown.rows(first, within),
+            self._breakdown.rows(first, reports_by_place),
             customers,
             await self._notes(connection, course, first),
         )

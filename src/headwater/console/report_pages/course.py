@@ -61,27 +61,28 @@ class Course:
         return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
 
     def unattributed_line(self, by_step: ReportResult) -> str:
-        wholes = read_steps(by_step, self._basis.whole_column)
+        whole_figures = read_steps(by_step, self._basis.whole_column)
         credited = read_steps(by_step, self._basis.column)
         parts = (
-            share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key)) for key in self.keys
+            share(difference(whole_figures.get(key), [credited.get(key)]), whole_figures.get(key))
+            for key in self.keys
         )
         return sparkline([None if line is None else float(line) for line in parts])
 
     def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
         """Draw the reports of `queries`."""
         by_step, by_channel = reports[:2]
-        wholes = read_steps(by_step, self._basis.whole_column)
+        whole_figures = read_steps(by_step, self._basis.whole_column)
         bands = read_channels(by_channel, self._basis.column)
         if by_step.unattributed is not None:
             bands[UNATTRIBUTED] = {
                 key: difference(full_query, (values.get(key) for values in bands.values()))
-                for key, full_query in wholes.items()
+                for key, full_query in whole_figures.items()
             }
         before: Mapping[str, Figure] = {}
         if len(reports) > 2:
-            compared = read_steps(reports[2], self._basis.whole_column)
-            before = self._steps.align(compared, reports[2].span, 0)
+            previous_figures = read_steps(reports[2], self._basis.whole_column)
+            before = self._steps.align(previous_figures, reports[2].span, 0)
         chart = stacked(
             [
                 Series(
@@ -96,7 +97,7 @@ class Course:
                 self._steps.title(key),
                 self._steps.narrow(view, key),
                 tuple(values.get(key, 0) for values in bands.values()),
-                wholes.get(key, 0),
+                whole_figures.get(key, 0),
                 before.get(key),
             )
             for key in self.keys

@@ -150,10 +150,10 @@ class ModelComparison(Struct, frozen=True):
             return "These models agree on every row."
         _, row, index = max(disagreements, key=lambda item: item[0])
         ratio = row.differences[index] / abs(row.amounts[0])
-        less = "less" if ratio < 0 else "more"
+        direction = "less" if ratio < 0 else "more"
         models = self.choices.columns
         return (
-            f"{row.title} is credited with {figures.percent(abs(ratio))} {less} under "
+            f"{row.title} is credited with {figures.percent(abs(ratio))} {direction} under "
             f"{model_title(models[index])} than under {model_title(models[0])}."
         )
 
@@ -177,8 +177,8 @@ def _compared_row(
     view: ReportView, group: Group, row: ReportRow, amounts: tuple[Fraction, ...]
 ) -> ComparedRow:
     (key,) = row.keys
-    only = view.narrowed(f"{group}:{key.value or ''}").only
-    return ComparedRow(title(group, key), row, only, amounts)
+    conditions = view.narrowed(f"{group}:{key.value or ''}").only
+    return ComparedRow(title(group, key), row, conditions, amounts)
 
 
 async def show_models(request: Request) -> Response:

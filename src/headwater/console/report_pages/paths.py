@@ -93,8 +93,8 @@ class PathsContent(Struct, frozen=True):
         top = self.rows[0]
         share = figures.percent(top.share or 0)
         steps = ", then ".join(top.steps) + (f", then {top.more} more" if top.more else "")
-        alone = "" if len(top.steps) + top.more > 1 else " alone"
-        return f"{share} of {self.conversions} came from {steps}{alone}."
+        suffix = "" if len(top.steps) + top.more > 1 else " alone"
+        return f"{share} of {self.conversions} came from {steps}{suffix}."
 
 
 class PathsReader:
@@ -118,8 +118,8 @@ class PathsReader:
         )
 
     def _query(self) -> PathsQuery:
-        unused = dict.fromkeys(_NOT_HERE, "")
-        values = self._view.input(**unused, group_by=str(self._group), limit=LISTED)
+        unused_parameters = dict.fromkeys(_NOT_HERE, "")
+        values = self._view.input(**unused_parameters, group_by=str(self._group), limit=LISTED)
         return read_paths_query(values, self._space, datetime.now(UTC))
 
     def _path_row(self, path: TouchPath, figures: PathFigures, total: PathFigures) -> PathRow:
@@ -140,8 +140,8 @@ class PathsReader:
 
     def _matrix(self, report: PathResult) -> SourceMatrix:
         pairs = report.first_and_last
-        firsts = _most_frequent((first, figures.conversions) for (first, _), figures in pairs.items())
-        lasts = _most_frequent((last, figures.conversions) for (_, last), figures in pairs.items())
+        first_keys = _most_frequent((first, figures.conversions) for (first, _), figures in pairs.items())
+        last_keys = _most_frequent((last, figures.conversions) for (_, last), figures in pairs.items())
         cells = {
             (first, last): PathRow(
                 self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}),
@@ -149,10 +149,10 @@ class PathsReader:
                 _share(figures, report.total),
             )
             for (first, last), figures in pairs.items()
-            if first in firsts and last in lasts
+            if first in first_keys and last in last_keys
         }
         highest = max([1, *(figures.conversions for figures in pairs.values())])
-        return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), highest)
+        return SourceMatrix(first_keys, last_keys, cells, len(pairs) - len(cells), highest)
 
     def _only(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
         return self._view.narrowed(*(f"{group}:{key}" for group, key in keys.items())).only

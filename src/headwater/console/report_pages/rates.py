@@ -55,8 +55,8 @@ def read_rate_form(form: PostedForm) -> list[Rate]:
         if first is None:
             raise Invalid(errors)
         return [first]
-    last, more = _read(form, "last_day")
-    errors = {**errors, **more}
+    last, last_errors = _read(form, "last_day")
+    errors = {**errors, **last_errors}
     if first is None or last is None:
         raise Invalid(errors)
     count = (last.date - first.date).days + 1

@@ -69,19 +69,19 @@ class ReportPage:
     async def _explain_missing_model(self, connection: AsyncConnection) -> str:
         if await find_current(connection, self.space.id, PURCHASE) is not None:
             return "Train one for the selected conversions: only purchases train themselves."
-        missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
-        return missing.reason
+        explanation = await explain_missing_model(connection, self.space, datetime.now(UTC))
+        return explanation.reason
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused
         form.
         """
         window = window_title(self.view.attribution_window)
-        refused = 422 if values.get("errors") else 200
+        form_status = 422 if values.get("errors") else 200
         return render(
             self.request,
             template,
-            status=problem.status if problem else refused,
+            status=problem.status if problem else form_status,
             bar=bar,
             problem=problem,
             view=self.view,

@@ -93,8 +93,8 @@ def find_broken_sharing_rules(name: str, page: str, query: str) -> dict[str, str
     """Return what is wrong with a view that people without an account may see, by field."""
     rules = _find_broken_rules(name, page, query, SHAREABLE)
     if "query" not in rules:
-        only = ReportView.read(Query(query.encode())).only
-        if any(text.startswith(_OF_PEOPLE) for text in only):
+        conditions = ReportView.read(Query(query.encode())).only
+        if any(text.startswith(_OF_PEOPLE) for text in conditions):
             rules["query"] = "must not be about one contact or company."
     return rules
 

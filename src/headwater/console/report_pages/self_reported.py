@@ -97,8 +97,8 @@ async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> 
         for key in (row.keys[0].value,)
     ]
     limits = {"looked_at": LOOKED_AT, "most": MOST_UNREAD}
-    unread = await fetch_all(connection, queries["unread"], {"space_id": space.id, **limits})
-    return SelfReportedContent(basis, by_answer, rows, unread)
+    unread_answers = await fetch_all(connection, queries["unread"], {"space_id": space.id, **limits})
+    return SelfReportedContent(basis, by_answer, rows, unread_answers)
 
 
 async def show_self_reported(request: Request) -> Response:

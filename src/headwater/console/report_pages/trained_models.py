@@ -162,7 +162,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
     trained_models = await list_trained_models(connection, space.id)
     automatic = {row.event_name: row for row in await list_automatic_training(connection, space.id)}
     current = next((row for row in trained_models if row.is_current and row.event_name == PURCHASE), None)
-    missing = None if current else await explain_missing_model(connection, space, datetime.now(UTC))
+    missing_model = None if current else await explain_missing_model(connection, space, datetime.now(UTC))
     values: dict[str, Any] = {
         "typed": typed,
         "errors": errors,
@@ -170,7 +170,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
         "here": visit.path("/trained-models"),
         "automatic": automatic.pop(PURCHASE, None),
         "current": current,
-        "missing": missing,
+        "missing": missing_model,
         "others": [(row, conversion_title(space, row.event_name)) for row in automatic.values()],
         "day": partial(_day, space),
         "fewest": FEWEST_CONVERSIONS,

@@ -55,13 +55,13 @@ class ReportView:
     @classmethod
     def read(cls, query: Query) -> Self:
         """Read unvalidated choices. Values of the wrong type count as missing."""
-        dated = any(query.single(name) for name in ("start_date", "end_date"))
+        has_dates = any(query.single(name) for name in ("start_date", "end_date"))
         values: dict[str, Any] = {
             field.name: str(query.single(field.name) or "") or field.default
             for field in fields(cls)
             if field.name != "only"
         }
-        if dated:
+        if has_dates:
             values["period"] = ""
         group, typed = (str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY))
         filters = [*query.several("only"), *([f"{group}:{find_key(group, typed)}"] if group else [])]
@@ -178,11 +178,11 @@ class ReportView:
         the figure's parameters.
         """
         conditions = self.only if only is None else only
-        more = dict(made_of)
-        filters = more.pop("only", ())
+        link_values = dict(made_of)
+        filters = link_values.pop("only", ())
         filters = (filters,) if isinstance(filters, str) else filters
         conditions = (*conditions, *(text for text in filters if text not in conditions))
-        return self.changed(only=conditions).link(path, credit=credit, **more)
+        return self.changed(only=conditions).link(path, credit=credit, **link_values)
 
 
 class SharedView(ReportView):

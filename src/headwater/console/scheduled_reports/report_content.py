@@ -59,8 +59,8 @@ def write_total(title: str, value: str, change: Change | None) -> str:
 
 
 def describe_terms(query: ReportQuery, timezone: str, currency: str, compared: DateTimeSpan | None) -> str:
-    beside = f", compared with {figures.dates(compared)}" if compared else ""
-    return f"{describe_model(query.models, query.window_days)}, {timezone}, {currency}{beside}"
+    comparison_text = f", compared with {figures.dates(compared)}" if compared else ""
+    return f"{describe_model(query.models, query.window_days)}, {timezone}, {currency}{comparison_text}"
 
 
 def describe_model(models: Sequence[str], window_days: int) -> str:

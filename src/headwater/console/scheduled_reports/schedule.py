@@ -34,9 +34,9 @@ class Schedule(Struct, frozen=True):
         day = moment.astimezone(zone).date() - DAY  # the clock may go back over midnight
         while True:
             if self.is_on(day):
-                due = first_instant(datetime.combine(day, self.send_at), zone)
-                if due > moment:
-                    return due
+                due_at = first_instant(datetime.combine(day, self.send_at), zone)
+                if due_at > moment:
+                    return due_at
             day += DAY
 
     def is_on(self, day: date) -> bool:

@@ -65,7 +65,7 @@ async def load_ads(connection: AsyncConnection, page: SentPage) -> ReportContent
     report = await query_spend(connection, space.id, query)
     conversions = conversions_title(space, view.conversion)
     table = AdTable(view, "", group, replace(choices, opened=()), conversions, _link_nowhere)
-    compared = report.comparable.span if report.comparable else None
+    previous_span = report.comparable.span if report.comparable else None
     return ReportContent(
         [
             _write_total(
@@ -73,7 +73,7 @@ async def load_ads(connection: AsyncConnection, page: SentPage) -> ReportContent
             )
             for total in list_headlines(report)
         ],
-        describe_terms(query, report.timezone, report.currency, compared),
+        describe_terms(query, report.timezone, report.currency, previous_span),
         report.span,
         list_table(table.make(report, {})),
         (*report.left_out_money, *report.left_out_spend),

@@ -72,14 +72,14 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     snippet = Snippet(describe_installation(visit.services), site.site_key, needs_consent)
     activity = await read_activity(visit.connection, visit.space.id, [site])
     since = datetime.now(UTC) - timedelta(days=REFUSED_DAYS)
-    refused = await list_refusals(visit.connection, visit.space.id, site.id, since)
+    refusals = await list_refusals(visit.connection, visit.space.id, site.id, since)
     common: dict[str, Any] = {
         "base": visit.path(),
         "site": site,
         "here": visit.path(f"/sites/{site.id}"),
         "activity": activity[site.id],
         "most_views": MOST_VIEWS,
-        "refused": refused,
+        "refused": refusals,
         "shop": shop,
         "shops": TITLES,
         "needs_consent": needs_consent,

@@ -70,14 +70,16 @@ def site_errors(errors: Errors) -> Errors:
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     sites = await list_sites(visit.connection, visit.space.id)
-    active = [site for site in sites if site.revoked_at is None]
-    ended = [site for site in sites if site.revoked_at is not None]
-    page_of_sites = read_list_page(visit.request, active, lambda site: " ".join((site.name, *site.origins)))
+    active_sites = [site for site in sites if site.revoked_at is None]
+    ended_sites = [site for site in sites if site.revoked_at is not None]
+    page_of_sites = read_list_page(
+        visit.request, active_sites, lambda site: " ".join((site.name, *site.origins))
+    )
     common: dict[str, Any] = {
         "base": visit.path(),
         "sites": page_of_sites,
-        "ended": ended[: -PER_PAGE - 1 : -1],
-        "ended_before": len(ended) - PER_PAGE,
+        "ended": ended_sites[: -PER_PAGE - 1 : -1],
+        "ended_before": len(ended_sites) - PER_PAGE,
         "activity": await read_activity(visit.connection, visit.space.id, page_of_sites.rows),
         "most_views": MOST_VIEWS,
         "typed": {"name": "", "origins": "", "amounts": "accept", "identify": "any"},

@@ -158,13 +158,13 @@ def _setting_fields(kind: str, scheme: str, values: Mapping[str, Any]) -> list[S
 
 def _setting_field(name: str, schema: Mapping[str, Any], values: Mapping[str, Any]) -> SettingField:
     group = FieldGroup.ACCOUNT if name in _ESSENTIAL else FieldGroup.ADVANCED
-    described = describe_field(name, schema, values, group)
-    choices = dict(described.choices)
+    field = describe_field(name, schema, values, group)
+    choices = dict(field.choices)
     if name == "timezone":
         choices = {zone: zone for zone in sorted(zone_names())}
     if choices:
         choices = {"": "Default" if name == "timezone" else "Detected", **choices, **_CHOICES.get(name, {})}
-    return replace(described, choices=tuple(choices.items()), about=_ABOUT.get(name, described.about))
+    return replace(field, choices=tuple(choices.items()), about=_ABOUT.get(name, field.about))
 
 
 def _address_field(typed: TypedFile) -> SettingField:

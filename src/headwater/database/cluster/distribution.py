@@ -86,22 +86,24 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        unplaced = [table_place for table_place in list_places(connection) if not table_place.is_placed]
+        unplaced_tables = [
+            table_place for table_place in list_places(connection) if not table_place.is_placed
+        ]
         if not connection.execute(queries["nodes"]).fetchall()[0][0]:
             raise DistributionError(
                 DistributionRefusal.NO_NODES,
                 "the cluster has no node for Spaces: add one with citus_add_node",
             )
         connection.execute(queries["prepare"])
-        moved = {"tables": [table_place.table for table_place in unplaced]}
+        moved = {"tables": [table_place.table for table_place in unplaced_tables]}
         for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
         triggers = connection.execute(queries["triggers"], moved).fetchall()
         counted = [Identifier(table) for (table,) in triggers]
         for table in counted:
             connection.execute(queries["disable_triggers"].format(table=table))
-        references = _drop_references(connection, [table_place.table for table_place in unplaced])
-        for table_place in unplaced:
+        references = _drop_references(connection, [table_place.table for table_place in unplaced_tables])
+        for table_place in unplaced_tables:
             _move(connection, table_place)
         for table in counted:
             connection.execute(queries["enable_triggers"].format(table=table))
@@ -109,7 +111,7 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
             names = {"table": Identifier(table), "name": Identifier(name)}
             statement = queries["add_reference"].format(definition=SQL(definition), **names)
             connection.execute(statement)
-    return unplaced
+    return unplaced_tables
 
 
 def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:
@@ -130,5 +132,5 @@ def _move(connection: Connection[Any], table_place: TablePlace) -> None:
             connection.execute(queries["make_known"], {"table": table_place.table})
         return
     first = DISTRIBUTED[0]
-    beside = "none" if table_place.table == first else first
-    connection.execute(queries["distribute"], {"table": table_place.table, "beside": beside})
+    colocated_table = "none" if table_place.table == first else first
+    connection.execute(queries["distribute"], {"table": table_place.table, "beside": colocated_table})

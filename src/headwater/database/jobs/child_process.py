@@ -45,12 +45,12 @@ class ChildProcess:
         if not self._announces:
             self._launch(self._command, self._pass_fds)
             return
-        self._announcement, theirs = os.pipe()
+        self._announcement, child_end = os.pipe()
         os.set_blocking(self._announcement, False)
         try:
-            self._launch([*self._command, "--announce", str(theirs)], (*self._pass_fds, theirs))
+            self._launch([*self._command, "--announce", str(child_end)], (*self._pass_fds, child_end))
         finally:
-            os.close(theirs)
+            os.close(child_end)
 
     def has_begun(self) -> bool:
         if self._announcement is not None and not self._has_begun:
@@ -88,19 +88,19 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_s
     """Return the job that runs `headwater <command>` (one or more words) while `waiting`, called at this
     interval, returns Spaces.
     """
-    words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
-    child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))
-    launched = -PAUSE_SECONDS
+    words, data_options = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
+    child = ChildProcess(*words, *data_options, variables=child_variables("-".join(words)))
+    launched_at = -PAUSE_SECONDS
 
     def look(connection: Connection[Any]) -> list[int]:
         # `died` also reaps a dead child.
         return waiting(connection) if child.died() else []
 
     def attend(_: Connection[Any], __: int) -> bool:
-        nonlocal launched
+        nonlocal launched_at
         current_time = time.monotonic()
-        if child.died() and current_time - launched >= PAUSE_SECONDS:
-            launched = current_time
+        if child.died() and current_time - launched_at >= PAUSE_SECONDS:
+            launched_at = current_time
             child.launch()
         return False
 

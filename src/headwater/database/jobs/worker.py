@@ -166,12 +166,12 @@ class Worker:
         if not self._put_offs.is_due(duty, LOOK):
             return []
         try:
-            waiting = duty.waiting(connection)
+            waiting_spaces = duty.waiting(connection)
         except TRANSIENT_ERRORS as error:
             self._put_off(connection, duty, LOOK, error)
             return []
         self._put_offs.forget(duty, LOOK)
-        spaces = [space_id for space_id in waiting if self._put_offs.is_due(duty, space_id)]
+        spaces = [space_id for space_id in waiting_spaces if self._put_offs.is_due(duty, space_id)]
         random.shuffle(spaces)  # several workers should not queue up for the same Space
         return spaces
 

@@ -68,10 +68,10 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
         visit = Visit(view.id, view.device, view.owner, view.occurred_at, view.occurred_at)
         visits.append(visit)
     else:
-        visit, *later = near
-        for merged in later:
-            _merge(visit, merged)
-            visits.remove(merged)
+        visit, *later_visits = near
+        for merged_visit in later_visits:
+            _merge(visit, merged_visit)
+            visits.remove(merged_visit)
     view.visit = visit
     visit.changed = True
     # A page view that does not begin its visit now never will. Views from the site's own links are kept to be
@@ -98,14 +98,14 @@ def _decide(visit: Visit) -> list[View]:
     own pages.
     """
     campaign: str | None = None
-    changed: list[View] = []
+    changed_views: list[View] = []
     for index, view in enumerate(visit.views):
-        begins = index == 0 and view.occurred_at == visit.first
+        is_first = index == 0 and view.occurred_at == visit.first
         differs = view.campaign is not None and view.campaign != campaign
         if view.campaign is not None:
             campaign = view.campaign
-        claims = view.origin.source_id is not None and (begins or differs)
+        claims = view.origin.source_id is not None and (is_first or differs)
         if claims != view.claims and not view.is_context:
             view.claims = claims
-            changed.append(view)
-    return changed
+            changed_views.append(view)
+    return changed_views

@@ -91,8 +91,8 @@ def count_refunds(
     returned = _returned(reports, order)
     refunds = [*_bounded(counted, dict(returned))]
     for currency, amount in returned.items():
-        alike = [refund.amount for refund in refunds if refund.currency == currency]
-        counted_amount = sum(alike, Decimal(0))
+        amounts = [refund.amount for refund in refunds if refund.currency == currency]
+        counted_amount = sum(amounts, Decimal(0))
         if amount > counted_amount:
             _add(refunds, _newest(reports, currency), amount - counted_amount, currency)
     return refunds
@@ -129,7 +129,7 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
     single = sum((item.amount for item in items if not item.statement.failed), Decimal(0))
     if total is None or total.amount == EVERYTHING:
         return single if total is None else EVERYTHING
-    failed = sum(
+    failed_amount = sum(
         (
             item.amount
             for item in items
@@ -137,7 +137,7 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
         ),
         Decimal(0),
     )
-    return max(total.amount - failed, single, Decimal(0))
+    return max(total.amount - failed_amount, single, Decimal(0))
 
 
 def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:

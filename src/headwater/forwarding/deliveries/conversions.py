@@ -59,7 +59,7 @@ async def _load(
     event_rows = [row for row in rows if row["event_id"] is not None]
     events = {row["event_id"]: row["id"] for row in event_rows if _is_undecided(row)}
     sent_touches = {row["id"]: row["touchpoint_id"] for row in event_rows if not _is_undecided(row)}
-    later = [row["id"] for row in event_rows if row["kind"] != "conversion"]
+    later_ids = [row["id"] for row in event_rows if row["kind"] != "conversion"]
     clicks: dict[int, Click] = {}
     if events:
         credited = await _load_clicks(connection, space_id, list(events))
@@ -69,10 +69,10 @@ async def _load(
         clicks |= {
             number: sent_clicks[touch] for number, touch in sent_touches.items() if touch in sent_clicks
         }
-    if not later:
+    if not later_ids:
         return [_add_click(delivery, clicks) for delivery in pending]
-    corrections = await load_corrections(connection, space_id, later)
-    model_credits = await load_credits(connection, space_id, later)
+    corrections = await load_corrections(connection, space_id, later_ids)
+    model_credits = await load_credits(connection, space_id, later_ids)
     return [
         msgspec.structs.replace(
             _add_click(delivery, clicks),

@@ -102,12 +102,12 @@ async def list_deliveries(
     position: Position | None,
 ) -> Page:
     """Return the newest first."""
-    backward = position is not None and position.backward
+    is_backward = position is not None and position.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
-    bound |= {"after": position.key[0] if position and backward else 0}
-    bound |= {"before": position.key[0] if position and not backward else _BEYOND_ALL}
+    bound |= {"after": position.key[0] if position and is_backward else 0}
+    bound |= {"before": position.key[0] if position and not is_backward else _BEYOND_ALL}
     statement = queries["page"].format(
-        only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
+        only=delivery_filter.conditions(), order=_OLDEST_FIRST if is_backward else _NEWEST_FIRST
     )
     # A generic plan, without limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -130,8 +130,8 @@ async def count_by_status(
     """Count events by the status of their best delivery to a platform, NOT_QUEUED without one."""
     values = {"space_id": space_id, "platform": platform, "event_ids": list(event_ids)}
     counts = dict(await fetch_all(connection, queries["count_by_status"], values))
-    missing = len(event_ids) - sum(counts.values())
-    return counts | ({NOT_QUEUED: missing} if missing else {})
+    missing_count = len(event_ids) - sum(counts.values())
+    return counts | ({NOT_QUEUED: missing_count} if missing_count else {})
 
 
 async def list_event_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:

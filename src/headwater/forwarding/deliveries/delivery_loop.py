@@ -179,13 +179,13 @@ class DeliveryLoop:
         current_time = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
-            waiting = await load_waiting(connection, key.space_id, key.id, ids)
-        parts, settled = _prepare(waiting, target, current_time)
+            waiting_deliveries = await load_waiting(connection, key.space_id, key.id, ids)
+        parts, settled = _prepare(waiting_deliveries, target, current_time)
         if settled:
             await self._write(platform.name, CallRecord(current_time, settled, called=False), target)
         if not parts:
             return CallOutcome()
-        parts, later = _take_call(parts, platform)
+        parts, later_parts = _take_call(parts, platform)
         sent_pairs = ((content_part.pending, content_part.conversion) for content_part in parts)
         first_attempts = list_first_attempts(sent_pairs, platform, target.destination)
         await keep_first_attempts(self._services.database, self._lease, first_attempts)
@@ -198,8 +198,8 @@ class DeliveryLoop:
         current_time = self._services.clock()
         outcome = self._judge(call, target, parts, current_time)
         await self._write(platform.name, _call_record(current_time, target, parts, call, outcome), target)
-        if later:
-            outcome.resend.append([content_part.pending.id for content_part in later])
+        if later_parts:
+            outcome.resend.append([content_part.pending.id for content_part in later_parts])
         return outcome
 
     def _judge(
@@ -342,13 +342,15 @@ def _call_record(
 
 async def _queue_later(connection: AsyncConnection, target: _Target, call: CallRecord) -> None:
     """Queue what follows from a call's deliveries: corrections and credit."""
-    accepted = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
-    replaced = [delivery.id for delivery in call.deliveries if delivery.reason == SkipReason.SENT_AS_CREDIT]
+    accepted_ids = [delivery.id for delivery in call.deliveries if delivery.status == "delivered"]
+    replaced_ids = [
+        delivery.id for delivery in call.deliveries if delivery.reason == SkipReason.SENT_AS_CREDIT
+    ]
     platform, destination = target.platform, target.destination
     if platform.corrections is not None and platform.corrections.accepted == "delivered":
-        await correct_accepted(connection, destination.space_id, accepted)
-    credited = replaced if platform.sends_credit_only(destination) else accepted
-    await queue_credits(connection, platform, destination, credited, call.now)
+        await correct_accepted(connection, destination.space_id, accepted_ids)
+    credited_ids = replaced_ids if platform.sends_credit_only(destination) else accepted_ids
+    await queue_credits(connection, platform, destination, credited_ids, call.now)
 
 
 def _find_accepted(

@@ -83,17 +83,19 @@ def find_missing(conversion: Conversion, build: Build) -> dict[str, list[str]]:
     With a `gclid`, Google's part has the new field `adIdentifiers.gclid`: it is missing, unless there is a
     `gbraid`, which would disappear. One click id is enough, so `gbraid` isn't missing as well.
     """
-    values, missing = _list_named(build(conversion)), dict[str, list[str]]()
+    values, missing_fields = _list_named(build(conversion)), dict[str, list[str]]()
     for name, paths in _PATHS.items():
-        if name == _UNMATCHED or (name in CLICK_IDS and missing.keys() & CLICK_IDS.keys()):
+        if name == _UNMATCHED or (name in CLICK_IDS and missing_fields.keys() & CLICK_IDS.keys()):
             continue
         sample = _SAMPLES.get(name, _SAMPLE)
         empty = [path for path in paths if not path.startswith("click.") and _get(conversion, path) is None]
-        gained = _list_gained(values, _list_named(build(_replace(conversion, dict.fromkeys(empty, sample)))))
+        gained_names = _list_gained(
+            values, _list_named(build(_replace(conversion, dict.fromkeys(empty, sample))))
+        )
         # Meta's cookie `fbc` is only another form of its click id.
-        if gained and not (name in COOKIES and gained in missing.values()):
-            missing[name] = gained
-    return missing
+        if gained_names and not (name in COOKIES and gained_names in missing_fields.values()):
+            missing_fields[name] = gained_names
+    return missing_fields
 
 
 def _list_named(content: dict[str, Any]) -> list[Value]:
@@ -126,6 +128,6 @@ def _replace(holder: Any, changes: Mapping[str, Any]) -> Any:
             members = cast("dict[str, Any]", holder) | {name: value}
             holder = {key: member for key, member in members.items() if member is not None}
         else:
-            changed = _replace(getattr(holder, name), {inner: value}) if inner else value
-            holder = msgspec.structs.replace(holder, **{name: changed})
+            changed_value = _replace(getattr(holder, name), {inner: value}) if inner else value
+            holder = msgspec.structs.replace(holder, **{name: changed_value})
     return holder

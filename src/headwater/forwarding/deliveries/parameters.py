@@ -60,8 +60,8 @@ def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
 
 
 def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
-    sought = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
-    return Cursors(signing_key, space_id, "/deliveries", sought)
+    filter_values = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
+    return Cursors(signing_key, space_id, "/deliveries", filter_values)
 
 
 def read_replay(body: dict[str, Any]) -> ReplayRequest:

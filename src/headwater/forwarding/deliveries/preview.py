@@ -106,9 +106,11 @@ def preview(
     timely = decide(delivery, platform, destination, conversion.event_time / 1000)
     reason = decision.reason if isinstance(decision, Skip) else None
     explanation = REASONS[reason] if reason else None
-    improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
-    missing = (
-        find_missing(conversion, lambda changed: platform.build(changed, destination)) if improvable else {}
+    is_improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
+    missing_fields = (
+        find_missing(conversion, lambda changed: platform.build(changed, destination))
+        if is_improvable
+        else {}
     )
     return DeliveryPreview(
         destination_id=destination.id,
@@ -123,7 +125,7 @@ def preview(
         meaning=explanation.meaning if explanation else None,
         remedy=explanation.remedy if explanation else None,
         fields=_list_fields(timely.conversion, platform, destination) if isinstance(timely, Send) else [],
-        missing=[MissingIdentifier(name, fields, _ADVICE[name]) for name, fields in missing.items()],
+        missing=[MissingIdentifier(name, fields, _ADVICE[name]) for name, fields in missing_fields.items()],
     )
 
 

@@ -113,8 +113,8 @@ async def record(
         await connection.execute(queries["forget_erased"], values)
         await connection.execute(queries["log_attempts"], values)
     if call.accepted is not None:
-        accepted = {"delivery_ids": call.accepted.delivery_ids, "due_at": call.now + VERDICT_DELAY}
-        await connection.execute(queries["await_verdicts"], values | accepted)
+        verdict_values = {"delivery_ids": call.accepted.delivery_ids, "due_at": call.now + VERDICT_DELAY}
+        await connection.execute(queries["await_verdicts"], values | verdict_values)
     if not call.called:
         return None
     match call.destination:

@@ -140,8 +140,8 @@ def _sort_out(
 def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
     if len(attempts) == 1:
         return CallOutcome([DeliveryResult(attempts[0].id, "failed", error)])
-    ids, half = [attempt.id for attempt in attempts], len(attempts) // 2
-    return CallOutcome(resend=[ids[:half], ids[half:]])
+    ids, middle = [attempt.id for attempt in attempts], len(attempts) // 2
+    return CallOutcome(resend=[ids[:middle], ids[middle:]])
 
 
 def _drop_outside(errors: Mapping[int, str], count: int) -> dict[int, str]:
@@ -154,13 +154,13 @@ def _retry(
 ) -> DeliveryResult:
     """Retry before the deadline, or expire."""
     step = step_after(attempt.attempts + 1)
-    due = context.now + context.pause(step, requested)
-    if due > attempt.ends_at:
+    due_at = context.now + context.pause(step, requested)
+    if due_at > attempt.ends_at:
         within_reason = 0.0 if requested is None else min(requested, step + MOST_REQUESTED)
         if context.now >= attempt.ends_at or context.now + within_reason > attempt.ends_at:
             return DeliveryResult(attempt.id, "expired", error)
-        due = attempt.ends_at
-    return DeliveryResult(attempt.id, "retrying", error, due)
+        due_at = attempt.ends_at
+    return DeliveryResult(attempt.id, "retrying", error, due_at)
 
 
 def step_after(attempts: int) -> float:

@@ -127,10 +127,10 @@ class VerdictReader:
         values = {**self.lease.values(), "request_id": request_id, "now": now, "rows": rows(records)}
         cursor = await connection.execute(queries["write"], values)
         written = {number for number, status in await cursor.fetchall() if status != "delivered"}
-        changed = [record for record in records if record.id in written]
-        if logged := [record for record in changed if record.status != "counted"]:
-            await connection.execute(queries["log"], {**values, "rows": rows(logged)})
-        return changed
+        changed_records = [record for record in records if record.id in written]
+        if logged_records := [record for record in changed_records if record.status != "counted"]:
+            await connection.execute(queries["log"], {**values, "rows": rows(logged_records)})
+        return changed_records
 
     async def _schedule(
         self, connection: AsyncConnection, request: _Request, answer: VerdictAnswer, now: float

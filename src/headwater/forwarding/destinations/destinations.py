@@ -265,12 +265,12 @@ async def _put_secrets(
     changes: dict[str, str | None] | None,
     key: bytes,
 ) -> None:
-    changed = {name: text for name, text in (secrets | (changes or {})).items() if text is not None}
+    changed_secrets = {name: text for name, text in (secrets | (changes or {})).items() if text is not None}
     values = {
         "space_id": space_id,
         "destination_id": destination_id,
-        "secrets": seal_secrets(key, space_id, destination_id, changed),
-        "names": sorted(changed),
+        "secrets": seal_secrets(key, space_id, destination_id, changed_secrets),
+        "names": sorted(changed_secrets),
     }
     await connection.execute(queries["put_secrets"], values)
 

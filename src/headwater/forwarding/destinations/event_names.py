@@ -35,13 +35,13 @@ def effective(platform: Platform, own_names: OwnNames, labels: Mapping[str, str]
 
 def warnings(platform: Platform, mapped: list[SentName]) -> list[str]:
     """Warn of events that share a platform name: a person with two of them counts twice."""
-    ours: dict[str, list[str]] = {}
+    names_by_sent_name: dict[str, list[str]] = {}
     for name in mapped:
         if name.sent_as is not None:
-            ours.setdefault(name.sent_as, []).append(name.event_name)
+            names_by_sent_name.setdefault(name.sent_as, []).append(name.event_name)
     return [
-        f"{', '.join(names)} are all sent to {platform.title} as {theirs}: "
+        f"{', '.join(names)} are all sent to {platform.title} as {sent_name}: "
         "a person with two of them counts twice."
-        for theirs, names in ours.items()
+        for sent_name, names in names_by_sent_name.items()
         if len(names) > 1
     ]

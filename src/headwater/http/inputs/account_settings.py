@@ -150,9 +150,9 @@ def read_secrets(
             errors[f"secrets.{name}"] = [f"The secrets.{name} {rule}"]
         else:
             changes[name] = text
-    changed = {name: text for name, text in {**current, **changes}.items() if text is not None}
+    changed_secrets = {name: text for name, text in {**current, **changes}.items() if text is not None}
     if not any(name.startswith("secrets") for name in errors):
-        problem = kind.secrets_problem(changed)
+        problem = kind.secrets_problem(changed_secrets)
         if problem is not None:
             errors["secrets"] = [f"The secrets cannot be used: {problem}"]
     return changes

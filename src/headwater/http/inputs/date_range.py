@@ -66,8 +66,8 @@ class DateRange(Struct, frozen=True):
 
     def read_time(self, query: Input, zone: ZoneInfo, otherwise: TimeRange) -> TimeRange:
         """Return the range in a time zone, or `otherwise` without one."""
-        local = self.read(query)
-        return otherwise if local is None else between(*local, zone)
+        local_range = self.read(query)
+        return otherwise if local_range is None else between(*local_range, zone)
 
     def is_absent(self, query: Input) -> bool:
         """Return whether neither was sent; invalid values count as sent."""

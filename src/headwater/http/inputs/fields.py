@@ -43,13 +43,13 @@ class FieldType(Generic[T]):
 
     def or_null(self) -> FieldType[T | None]:
         """Return the type that also converts null to None."""
-        either = {"anyOf": [self.schema, NULL]}
-        return FieldType(either, lambda value: None if value is None else self.read(value))
+        schema = {"anyOf": [self.schema, NULL]}
+        return FieldType(schema, lambda value: None if value is None else self.read(value))
 
     def or_none(self) -> FieldType[T | None]:
         """Return the type that also converts null and blank text to None."""
-        either = {"anyOf": [self.schema, BLANK, NULL]}
-        return FieldType(either, lambda value: None if is_blank(value) else self.read(value))
+        schema = {"anyOf": [self.schema, BLANK, NULL]}
+        return FieldType(schema, lambda value: None if is_blank(value) else self.read(value))
 
     def documented(self, **schema: Any) -> FieldType[T]:
         """Return the type with a more, or less, detailed schema."""

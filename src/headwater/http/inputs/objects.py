@@ -114,8 +114,8 @@ class Property(Struct, frozen=True):
 
     @property
     def schema(self) -> Schema:
-        described = {"description": self.description} if self.description else {}
-        return {**described, **self.kind.schema}
+        description = {"description": self.description} if self.description else {}
+        return {**description, **self.kind.schema}
 
 
 def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> FieldType[dict[str, Any]]:

@@ -124,17 +124,17 @@ def make_page(
 
     The extra row, the last in the direction of travel, only shows that more rows follow.
     """
-    more = len(rows) > per_page
-    backward = position is not None and position.backward
-    page_rows = rows[-per_page:] if backward else rows[:per_page]
+    has_more = len(rows) > per_page
+    is_backward = position is not None and position.backward
+    page_rows = rows[-per_page:] if is_backward else rows[:per_page]
     if not page_rows:
         return _empty(position)
     older = Position(backward=False, key=make_key(page_rows[-1][1:]))
     newer = Position(backward=True, key=make_key(page_rows[0][1:]))
     return Page(
         [row[0] for row in page_rows],
-        next=older if more or backward else None,
-        previous=newer if (more if backward else position is not None) else None,
+        next=older if has_more or is_backward else None,
+        previous=newer if (has_more if is_backward else position is not None) else None,
     )
 
 
@@ -143,10 +143,14 @@ def _empty(position: Position | None) -> Page:
     if position is None:
         return Page([], None, None)
     *key_start, number = position.key
-    back = Position(
+    reverse_position = Position(
         backward=not position.backward, key=(*key_start, number + (1 if position.backward else -1))
     )
-    return Page([], next=back if position.backward else None, previous=None if position.backward else back)
+    return Page(
+        [],
+        next=reverse_position if position.backward else None,
+        previous=None if position.backward else reverse_position,
+    )
 
 
 def to_key(values: Sequence[Any]) -> tuple[int, ...]:

@@ -57,9 +57,9 @@ class DateSpan(Struct, frozen=True):
         """
         if self.unit is not None:
             return self._before_unit(self.unit)
-        following = self.last + _ONE_DAY
-        if self.first.day == following.day == 1:
-            months = months_between(self.first, following)
+        next_day = self.last + _ONE_DAY
+        if self.first.day == next_day.day == 1:
+            months = months_between(self.first, next_day)
             return _through(months_after(self.first, -months), months)
         return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
 

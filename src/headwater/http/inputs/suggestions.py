@@ -66,8 +66,8 @@ class Names:
         near = self.near(word)
         if near or len(word) > LONGEST:
             return near
-        like = get_close_matches(_letters(word), self._tables.by_letters, MOST, _LIKENESS)
-        return tuple(self._tables.by_letters[letters] for letters in like)
+        similar_letters = get_close_matches(_letters(word), self._tables.by_letters, MOST, _LIKENESS)
+        return tuple(self._tables.by_letters[letters] for letters in similar_letters)
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:
         near = self.near(word) if near is None else near

@@ -88,8 +88,8 @@ def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
     start = first_instant(datetime.combine(first, time()), zone)
     if last == date.max:
         return TimeRange(start, _LATEST)
-    following = datetime.combine(last + timedelta(days=1), time())
-    return TimeRange(start, first_instant(following, zone))
+    next_midnight = datetime.combine(last + timedelta(days=1), time())
+    return TimeRange(start, first_instant(next_midnight, zone))
 
 
 def months_after(day: date, months: int) -> date:

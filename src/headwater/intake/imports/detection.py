@@ -117,5 +117,5 @@ def _ask(name: str, ways: Mapping[str, str], cell: str, column: str) -> str:
 
 def _explain_columns(header: Sequence[str]) -> str:
     names = ", ".join(column[:60] for column in header[:_MAX_LISTED_COLUMNS])
-    more = ", …" if len(header) > _MAX_LISTED_COLUMNS else ""
-    return f"Name columns as COLUMN:FIELD; the file has {names}{more}."
+    ending = ", …" if len(header) > _MAX_LISTED_COLUMNS else ""
+    return f"Name columns as COLUMN:FIELD; the file has {names}{ending}."

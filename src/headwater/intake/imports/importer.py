@@ -125,13 +125,13 @@ class Import:
             try:
                 async with connection.transaction(force_rollback=self.dry):
                     await self.refusals.begin_chunk(connection)
-                    refused, sources = await self._store(connection, chunk)
-                    await self.refusals.add(connection, refused)
-                    stored_rows = len(chunk) - len(refused)
+                    refused_rows, sources = await self._store(connection, chunk)
+                    await self.refusals.add(connection, refused_rows)
+                    stored_rows = len(chunk) - len(refused_rows)
                     progress = Progress(
                         chunk[-1].number,
                         self.progress.taken + stored_rows,
-                        self.progress.refused + len(refused),
+                        self.progress.refused + len(refused_rows),
                         sources=self._add_sources(sources),
                         position=chunk[-1].position,
                     )
@@ -149,7 +149,7 @@ class Import:
         self, connection: AsyncConnection, chunk: list[FileRow]
     ) -> tuple[list[tuple[FileRow, Errors]], Counter[str]]:
         """Return the refused rows, and the number of others by source."""
-        refused: list[tuple[FileRow, Errors]] = []
+        refused_rows: list[tuple[FileRow, Errors]] = []
         accepted_rows: list[tuple[FileRow, Any]] = []
         sources = Counter[str]()
         current_time = time.time()
@@ -157,11 +157,11 @@ class Import:
             try:
                 accepted_rows.append((row, self._read_quickly(row) or self.read(row, current_time)))
             except Invalid as invalid:
-                refused.append((row, invalid.errors))
+                refused_rows.append((row, invalid.errors))
         if accepted_rows:
             items = [item for _, item in accepted_rows]
             answers = await self.kind.store(connection, self.space, items)
-            refused += [
+            refused_rows += [
                 (row, errors)
                 for (row, _), errors in zip(accepted_rows, answers, strict=True)
                 if errors is not None
@@ -172,7 +172,7 @@ class Import:
                     for item, errors in zip(items, answers, strict=True)
                     if errors is None
                 )
-        return sorted(refused, key=lambda refusal: refusal[0].number), sources
+        return sorted(refused_rows, key=lambda refusal: refusal[0].number), sources
 
     def _read_quickly(self, row: FileRow) -> Any:
         """Return a row to store, or None to use `read`. Raises Invalid."""

@@ -85,11 +85,11 @@ async def _store_touchpoints(
     connection: AsyncConnection, space: Space, items: Sequence[Any]
 ) -> list[Errors | None]:
     networks = {network.name for network in space.sources.networks}
-    refused = [refuse_source(item, networks) for item in items]
-    accepted = [item for item, errors in zip(items, refused, strict=True) if errors is None]
-    if accepted:
-        await _make_queue("touchpoint")(connection, space, accepted)
-    return refused
+    refusals = [refuse_source(item, networks) for item in items]
+    accepted_items = [item for item, errors in zip(items, refusals, strict=True) if errors is None]
+    if accepted_items:
+        await _make_queue("touchpoint")(connection, space, accepted_items)
+    return refusals
 
 
 def _read_event(values: dict[str, Any], current_time: float) -> Any:

@@ -104,11 +104,11 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
     if needed and needed.isdisjoint(field_counts):
         rule = "Choose the column with the email address. It identifies the contact of a row."
         errors.setdefault("columns", []).append(rule)
-    if kind == "ads" and (missing := {"kind", "id", "name"} - field_counts.keys()):
-        rule = f"Choose the columns with the {', '.join(sorted(missing))} of ads."
+    if kind == "ads" and (missing_fields := {"kind", "id", "name"} - field_counts.keys()):
+        rule = f"Choose the columns with the {', '.join(sorted(missing_fields))} of ads."
         errors.setdefault("columns", []).append(rule)
-    if kind == "orders" and (missing := [name for name in REQUIRED if name not in field_counts]):
-        rule = f"Choose the columns with the {', the '.join(missing)} of the orders."
+    if kind == "orders" and (missing_fields := [name for name in REQUIRED if name not in field_counts]):
+        rule = f"Choose the columns with the {', the '.join(missing_fields)} of the orders."
         errors.setdefault("columns", []).append(rule)
     if kind == "touchpoints" and "occurred_at" not in field_counts:
         errors.setdefault("columns", []).append("Choose the column with the time of the visit.")

@@ -206,9 +206,9 @@ async def store(
         platform: refuse_platform(platform, space.sources)
         for platform in {line.prefix.platform for line in lines}
     }
-    accepted = [line for line in lines if rules[line.prefix.platform] is None]
-    if accepted:
-        await put_batch(connection, space.id, accepted)
+    accepted_lines = [line for line in lines if rules[line.prefix.platform] is None]
+    if accepted_lines:
+        await put_batch(connection, space.id, accepted_lines)
     return [
         None if (rule := rules[line.prefix.platform]) is None else {"platform": [f"The platform {rule}"]}
         for line in lines

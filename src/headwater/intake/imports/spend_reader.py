@@ -105,11 +105,11 @@ def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation
     kinds = [_make_reader(name, notation) if name in columns_by_field else None for name in NUMBERS]
 
     def read(cells: Cells) -> str:
-        picked = pick(cells)
-        text = line_format % picked
+        picked_cells = pick(cells)
+        text = line_format % picked_cells
         if fits(text):
             return text
-        remaining = iter(picked)
+        remaining = iter(picked_cells)
         figures = [None if kind is None else kind(next(remaining)) for kind in kinds]
         if figures[0] is None:
             raise ValueError  # the slow path reports it

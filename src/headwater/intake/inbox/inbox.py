@@ -170,14 +170,14 @@ class Inbox:
         started = time.perf_counter()
         with bounded(connection, FLUSH_SECONDS):
             try:
-                admitted = await self._admit(connection, group)
+                admitted_requests = await self._admit(connection, group)
             except BaseException:
                 self._put_back(group)  # nothing was stored: another connection may retry
                 raise
             try:
-                if admitted:
+                if admitted_requests:
                     failpoint("inbox_before_insert")
-                    await _insert(connection, admitted)
+                    await _insert(connection, admitted_requests)
                     failpoint("inbox_after_commit")
             except BaseException:
                 for request in group:
@@ -186,7 +186,7 @@ class Inbox:
         for request in group:
             request.finish(request.failure)
         flush_seconds.observe(time.perf_counter() - started)
-        rows_accepted.inc(sum(len(request.receipts) for request in admitted))
+        rows_accepted.inc(sum(len(request.receipts) for request in admitted_requests))
         with bounded(connection, FLUSH_SECONDS):
             await self._notices.send(connection)
 
@@ -205,20 +205,20 @@ class Inbox:
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
         quotas = await take(connection, self.limit.bucket, costs.values())
         remaining = {space_id: quota.granted for space_id, quota in quotas.items()}
-        admitted: list[Request] = []
+        admitted_requests: list[Request] = []
         for request in group:
             quota = quotas[request.space_id]
             if remaining[request.space_id] >= request.cost:
                 remaining[request.space_id] -= request.cost
                 request.failure = None
-                admitted.append(request)
+                admitted_requests.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)
             request.quota = quota.with_more(remaining[request.space_id])
-        for space_id, unused in remaining.items():
-            if unused:
-                await give_back(connection, self.limit.bucket, space_id, unused)
-        return [request for request in admitted if request.rows]
+        for space_id, unused_units in remaining.items():
+            if unused_units:
+                await give_back(connection, self.limit.bucket, space_id, unused_units)
+        return [request for request in admitted_requests if request.rows]
 
     async def _sweep(self) -> None:
         """Refuse requests past their deadline."""

@@ -155,8 +155,8 @@ class Form(Generic[Accepted]):
         unknown = [name for name in _members(body) if name not in self._fields]
         count = len(unknown) if len(unknown) <= MOST_WARNINGS else MOST_WARNINGS - 1
         warnings = [self._warning(name) for name in unknown[:count]]
-        more = len(unknown) - count
-        return (*warnings, f"{more} more are not fields.") if more else tuple(warnings)
+        more_count = len(unknown) - count
+        return (*warnings, f"{more_count} more are not fields.") if more_count else tuple(warnings)
 
     def _warning(self, name: str) -> str:
         quoted = name if len(name) <= LONGEST_QUOTED else f"{name[:LONGEST_QUOTED]}…"
@@ -183,12 +183,12 @@ class Form(Generic[Accepted]):
                     errors[name] = [f"The {name} {self._rule(name, value[name])}"]
             elif info.required:
                 errors[name] = [f"The {name} is required."]
-        more = Check()
-        self.normalise(self.payload(**values), current_time, more)
+        other_check = Check()
+        self.normalise(self.payload(**values), current_time, other_check)
         known_names = errors.keys() | {
             name for group in self.alternatives if errors.keys() & group for name in group
         }
-        errors |= {name: rules for name, rules in more.errors.items() if name not in known_names}
+        errors |= {name: rules for name, rules in other_check.errors.items() if name not in known_names}
         return Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
@@ -217,8 +217,8 @@ def require_identification(values: Mapping[str, Any], check: Check) -> None:
     has_ip, has_fingerprint = "ip" in values, "fingerprint" in values
     # a wrong value isn't missing
     if has_fingerprint != has_ip and "ip" not in check.errors:
-        missing, identifier = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
-        check.add(missing, f"is required when {identifier} is given.")
+        missing_name, identifier = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
+        check.add(missing_name, f"is required when {identifier} is given.")
     elif not ("email" in values or has_fingerprint or "trk_token" in values or "email" in check.errors):
         check.add("email", "is required unless trk_token, or fingerprint with ip, is given.")
 

@@ -36,9 +36,9 @@ def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[
             "headwater_merge_bursts", "Spaces with at least HEADWATER_MERGE_ALERT merges in the last hour"
         )
         counted = await fetch_all(connection, queries["figures"])
-        for space_id, lately in counted:
-            merges.add_metric([str(space_id)], lately)
-        bursts.add_metric([], sum(lately >= threshold for _, lately in counted))
+        for space_id, recent_count in counted:
+            merges.add_metric([str(space_id)], recent_count)
+        bursts.add_metric([], sum(recent_count >= threshold for _, recent_count in counted))
         return [merges, bursts]
 
     return read

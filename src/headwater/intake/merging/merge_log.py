@@ -47,9 +47,9 @@ class LoggedMerge(Struct, frozen=True):
 def log_merges(
     connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
 ) -> None:
-    logged = [_make_entry(merge, profiles) for merge in merges]
-    if logged:
-        connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
+    entries = [_make_entry(merge, profiles) for merge in merges]
+    if entries:
+        connection.execute(queries["log"], {"space_id": space_id, "merges": rows(entries)})
 
 
 def _make_entry(merge: Merge, profiles: Profiles) -> dict[str, object]:

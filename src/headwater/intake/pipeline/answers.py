@@ -25,12 +25,12 @@ def reread_next(connection: Connection[Any], space_id: int, limit: int = BATCH_A
             return False
         answers = fetch_answers(connection, space_id, remaining.after_id, remaining.until_id, limit)
         rules = space.answer_rules
-        changed = {
+        changed_sources = {
             answer.event_id: source
             for answer in answers
             if (source := rules.classify(answer.text)) != answer.source
         }
-        write_answer_sources(connection, space_id, changed)
+        write_answer_sources(connection, space_id, changed_sources)
         if len(answers) == limit:
             advance_rereading(connection, space_id, answers[-1].event_id)
         else:

@@ -216,14 +216,14 @@ class Batch:
 
     def family(self) -> Callable[[Contact], list[Contact]]:
         """Return a function from a final contact to itself and its stored merged contacts."""
-        merged: dict[Contact, list[Contact]] = {}
+        losers_by_survivor: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
             if not merge.loser.is_new:
-                merged.setdefault(merge.loser.final(), []).append(merge.loser)
+                losers_by_survivor.setdefault(merge.loser.final(), []).append(merge.loser)
 
         def members(contact: Contact) -> list[Contact]:
             # The oldest contact survives, so nothing stored is merged into a new one.
-            return [] if contact.is_new else [contact, *merged.get(contact, ())]
+            return [] if contact.is_new else [contact, *losers_by_survivor.get(contact, ())]
 
         return members
 

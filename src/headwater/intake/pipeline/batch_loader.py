@@ -108,19 +108,21 @@ def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], N
 def load_visits(connection: Connection[Any], batch: Batch) -> None:
     browsed = browsed_by_stored(batch)
     if browsed:
-        around = find_visits_around(batch, browsed)
-        visits = browsing.request_visits(connection, batch.space.id, around)()
+        nearby_visits = find_visits_around(batch, browsed)
+        visits = browsing.request_visits(connection, batch.space.id, nearby_visits)()
         batch.view_spans = put_visits(batch, browsed, visits)
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
     space_id = batch.space.id
-    placed = list(_touches_on_stored(batch))
-    sightings = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
+    placed_touches = list(_touches_on_stored(batch))
+    sightings = [
+        SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed_touches
+    ]
     fetch_later = request_missing_sources(connection, space_id, sightings)
     spans = [
         TouchpointRange(contact, touch.occurred_at - HALF_HOUR, touch.occurred_at + HALF_HOUR)
-        for contact, touch in placed
+        for contact, touch in placed_touches
     ]
     fetch_beginnings = browsing.request_beginnings(connection, space_id, batch.view_spans)
     fetch_touches = request_touches(connection, space_id, spans + batch.view_spans)

@@ -125,12 +125,12 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
-    changed = [refund.receipt for refund in changes.amounts]
-    keep_events(connection, space_id, changed, ChangeCause.EDITS)
+    changed_ids = [refund.receipt for refund in changes.amounts]
+    keep_events(connection, space_id, changed_ids, ChangeCause.EDITS)
     keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
     change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
-    note_events(connection, space_id, [*changed, *changes.withdrawn])
-    batch.refunded_orders = find_orders(connection, space_id, [*changed, *changes.withdrawn])
+    note_events(connection, space_id, [*changed_ids, *changes.withdrawn])
+    batch.refunded_orders = find_orders(connection, space_id, [*changed_ids, *changes.withdrawn])
     withdraw_all(connection, space_id, changes.withdrawn)
     delete_events(connection, space_id, changes.withdrawn)
 

@@ -84,21 +84,21 @@ def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, 
     """Return times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
-    for contact_id, device, visit_id, first, last, beside, *columns in rows:
+    for contact_id, device, visit_id, first, last, side, *columns in rows:
         owner = batch.directory.contacts[contact_id]
         visit = visits.get(visit_id)
         if visit is None:
             visit = visits[visit_id] = Visit(visit_id, device, owner, first, last)
             visit.is_stored = True
             batch.path(owner).load_visit(visit)
-        if beside is None:
+        if side is None:
             continue
         view = build_stored_view(tuple(columns), device, owner)
         view.visit = visit
-        view.is_context = beside == "before"
+        view.is_context = side == "before"
         visit.views.append(view)
         batch.views[view.id] = view
-        if beside == "after":
+        if side == "after":
             after.setdefault(owner.final(), []).append(view.occurred_at)
     batch.visits += visits.values()
     for visit in visits.values():

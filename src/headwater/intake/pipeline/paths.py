@@ -81,15 +81,15 @@ class ContactPath:
 
     def add_view(self, view: View) -> None:
         """Add a page view, and reconsider others."""
-        for changed in assign_view(self._visits.setdefault(view.device, []), view):
-            if changed.is_direct:
-                self._claim_directly(changed)
-            elif changed.claims:
-                self._make(changed)
-                self._add_known_time(changed.occurred_at)
+        for changed_view in assign_view(self._visits.setdefault(view.device, []), view):
+            if changed_view.is_direct:
+                self._claim_directly(changed_view)
+            elif changed_view.claims:
+                self._make(changed_view)
+                self._add_known_time(changed_view.occurred_at)
             else:
-                self._unmake(changed)
-                self._remove_known_time(changed.occurred_at)
+                self._unmake(changed_view)
+                self._remove_known_time(changed_view.occurred_at)
 
     def add_event(self, event_time: int) -> EventSources:
         mark = EventSources(event_time, self.source_mask)

@@ -36,8 +36,8 @@ def register_stored_phones(batch: Batch) -> None:
 
 def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
     """Register an item's number if other events need it."""
-    described = item.event or item.person
-    text = described.phone if described is not None else None
+    record = item.event or item.person
+    text = record.phone if record is not None else None
     if text is None or _NO_DIGITS.sub("", text)[-PHONE_DIGITS:] not in digits:
         return
     number = read_phone(text, batch.space.phone_region)

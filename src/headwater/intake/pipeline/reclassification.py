@@ -111,13 +111,15 @@ def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: A
         stored = _read(connection, space_id, work_piece, rules.source_names)
         changes = (apply or _decide)(rules, stored)
         _write(connection, space_id, changes)
-        ended = finish_piece(connection, space_id, work_piece.names, work_piece.until_id, changes.counts)
+        ended_names = finish_piece(
+            connection, space_id, work_piece.names, work_piece.until_id, changes.counts
+        )
         failpoint("reclassification_before_commit")
     seconds = round(time.perf_counter() - started, 4)
-    changed = changes.counts.total()
-    log.debug("touchpoints reclassified", space_id=space_id, changed=changed, seconds=seconds)
-    if ended:
-        log.info("reclassification finished", space_id=space_id, names=ended)
+    changed_count = changes.counts.total()
+    log.debug("touchpoints reclassified", space_id=space_id, changed=changed_count, seconds=seconds)
+    if ended_names:
+        log.info("reclassification finished", space_id=space_id, names=ended_names)
     return True
 
 
@@ -243,8 +245,8 @@ def _change_touchpoint(
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
     connection.execute(DRAW_REVISION, {"space_id": space_id})
-    changed = [touch.id for touch in changes.touchpoints]
-    keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)
+    changed_ids = [touch.id for touch in changes.touchpoints]
+    keep_touchpoints(connection, space_id, changed_ids, ChangeCause.CLASSIFICATION)
     write_sources(connection, space_id, changes.touchpoints, changes.tag_sets)
     write_origins(connection, space_id, changes.origins, changes.tag_sets)
     masks: Counter[int] = Counter()

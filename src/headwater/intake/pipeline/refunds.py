@@ -73,34 +73,34 @@ def _refunded_order(event: AcceptedEvent, amount: Decimal, sender: Sender) -> st
 
 
 def list_order_ids(batch: Batch) -> set[str]:
-    order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    order_ids = {name for _, accepted_refund in batch.parsed.refunds for name in accepted_refund.order_ids}
     events = (item.event for item in batch.items if item.event is not None)
     return order_ids | {key[1] for event in events if (key := order_key(event))}
 
 
 def list_refunded_orders(batch: Batch) -> set[str]:
     """Return the ids of orders with refunds, also earlier ones."""
-    order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    order_ids = {name for _, accepted_refund in batch.parsed.refunds for name in accepted_refund.order_ids}
     return order_ids | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
 
 
 def settle_refunds(batch: Batch) -> None:
     if not batch.parsed.refunds and not batch.refunds:
         return
-    changed: dict[str, OrderRefunds] = {}
+    changed_refunds: dict[str, OrderRefunds] = {}
     in_batch = dict(_list_batch_orders(batch))
     for name in in_batch:
         if name in batch.refunds:
-            changed[batch.refunds[name].order_id] = batch.refunds[name]
-    for arrival, accepted in batch.parsed.refunds:
-        refunds = _find_refunds(batch, accepted.order_ids)
-        changed[refunds.order_id] = refunds
-        _add_report(batch, refunds, arrival, accepted, in_batch)
+            changed_refunds[batch.refunds[name].order_id] = batch.refunds[name]
+    for arrival, accepted_refund in batch.parsed.refunds:
+        refunds = _find_refunds(batch, accepted_refund.order_ids)
+        changed_refunds[refunds.order_id] = refunds
+        _add_report(batch, refunds, arrival, accepted_refund, in_batch)
     arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
-    for refunds in changed.values():
+    for refunds in changed_refunds.values():
         _add_events(batch, refunds, _find_order(batch, refunds, in_batch), arrivals)
         _record_corrections(batch, refunds)
-    batch.refund_changes.orders = list(changed.values())
+    batch.refund_changes.orders = list(changed_refunds.values())
 
 
 def _list_batch_orders(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
@@ -178,9 +178,9 @@ def _add_events(
     batch: Batch, refunds: OrderRefunds, order: KnownOrder | None, arrivals: dict[int, InboxRow]
 ) -> None:
     if order is None:
-        waits = not all(refund.is_event for refund in refunds.counted)
+        is_waiting = not all(refund.is_event for refund in refunds.counted)
         current_time = batch.arrivals[-1].received_at
-        refunds.waiting_since = (refunds.waiting_since or current_time) if waits else None
+        refunds.waiting_since = (refunds.waiting_since or current_time) if is_waiting else None
         return
     refunds.waiting_since = None
     counted = count_refunds(refunds.reports, refunds.counted, order.money)

@@ -36,12 +36,12 @@ class Rounds:
     def poll(self, connection: Connection[Any]) -> list[int]:
         after = _draw(connection) if self._after is None else self._after
         spaces = find_next_waiting_spaces(connection, after, MAX_SPACES)
-        missing = MAX_SPACES - len(spaces)
-        if missing:
+        missing_count = MAX_SPACES - len(spaces)
+        if missing_count:
             self._ended(self._seen.union(spaces))
             self._seen.clear()
-        if missing and after:
-            first = find_next_waiting_spaces(connection, 0, missing)
+        if missing_count and after:
+            first = find_next_waiting_spaces(connection, 0, missing_count)
             spaces += [space_id for space_id in first if space_id <= after]
         self._seen.update(spaces)
         self._after = spaces[-1] if len(spaces) == MAX_SPACES else 0

@@ -174,13 +174,15 @@ def match_and_merge(batch: Batch) -> None:
     """
     digits = list_phone_digits(batch)
     for item in batch.items:
-        presented = item.identity
-        item.contact, item.identity = identify(batch.directory, presented, batch.joins)
+        presented_identity = item.identity
+        item.contact, item.identity = identify(batch.directory, presented_identity, batch.joins)
         if item.identity.is_refused and item.person is not None:
             item.person = item.touch = None  # they describe another person
-        if item.identity is not presented:
-            refused = [kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None]
-            warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
+        if item.identity is not presented_identity:
+            refused_kinds = [
+                kind for kind, _ in presented_identity.pairs() if getattr(item.identity, kind) is None
+            ]
+            warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused_kinds]
             item.warnings = [*(item.warnings or ()), *warnings]
         if digits:
             register_phone(batch, item, digits)
@@ -191,24 +193,24 @@ def describe_contacts(batch: Batch) -> None:
     for item, merges in batch.timeline():
         for merge in merges:
             profiles.get(merge.survivor).fill_from(profiles.get(merge.loser))
-        profile, described = profiles.get(item.contact), item.event or item.person
+        profile, record = profiles.get(item.contact), item.event or item.person
         trusted = item.identity.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
-        if described is None:
+        if record is None:
             profile.set_if_empty(item.identity.email, None, None)
             continue
-        name = combine_names(described.full_name, described.first_name, described.last_name)
-        profile.set_if_empty(item.identity.email, name, described.phone)
-        if described.profile_fields:
-            profile.set_fields(described.profile_fields, zone, replace=trusted)
+        name = combine_names(record.full_name, record.first_name, record.last_name)
+        profile.set_if_empty(item.identity.email, name, record.phone)
+        if record.profile_fields:
+            profile.set_fields(record.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.occurred_at, item.id)
-            parts = explicit_parts(described.full_name, described.first_name, described.last_name)
+            parts = explicit_parts(record.full_name, record.first_name, record.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
-        if described.phone is not None and (trusted or profile.phone == described.phone):
-            directory.link(item.contact, ("phone", described.phone), item.occurred_at, item.id)
+        if record.phone is not None and (trusted or profile.phone == record.phone):
+            directory.link(item.contact, ("phone", record.phone), item.occurred_at, item.id)
 
 
 def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
@@ -250,12 +252,12 @@ def group_companies(batch: Batch) -> None:
 
 
 def _find_named_company(batch: Batch, item: Item) -> Company | None:
-    described = item.event or item.person
-    if described is None or described.company_external_id is None:
+    record = item.event or item.person
+    if record is None or record.company_external_id is None:
         return None
     return batch.companies.get_by_external_id(
-        described.company_external_id,
-        described.company_name,
+        record.company_external_id,
+        record.company_name,
         item.received_at,
         rename=item.identity.sender.is_trusted,
     )

@@ -201,18 +201,18 @@ def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
 def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
     current_time = time.time()
     results: list[dict[str, Any]] = []
-    accepted: list[AcceptedItem] = []
+    accepted_items: list[AcceptedItem] = []
     faults: list[tuple[RefusalReason, str]] = []
     for index, raw in enumerate(items):
         try:
-            accepted.append(accept_item(raw, browser, site, current_time))
+            accepted_items.append(accept_item(raw, browser, site, current_time))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
             faults.append(describe_fault(raw, invalid))
         else:
             results.append({"index": index, "status": "queued"})
-    kinds, rows = [item.kind for item in accepted], [item.row for item in accepted]
-    return ItemResults(results, rows, kinds, [item.sender for item in accepted], faults)
+    kinds, rows = [item.kind for item in accepted_items], [item.row for item in accepted_items]
+    return ItemResults(results, rows, kinds, [item.sender for item in accepted_items], faults)
 
 
 def _make_body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:

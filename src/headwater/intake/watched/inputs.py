@@ -170,8 +170,8 @@ def list_settings(kind: str) -> list[Parameter[Any] | ListParameter[Any]]:
 
 
 def describe_setting(parameter: Parameter[Any] | ListParameter[Any]) -> Schema:
-    described = parameter.openapi()
-    return {**described["schema"], "description": described["description"]}
+    description = parameter.openapi()
+    return {**description["schema"], "description": description["description"]}
 
 
 def _describe_settings() -> Schema:

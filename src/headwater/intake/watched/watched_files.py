@@ -87,10 +87,10 @@ async def change_watched_file(
 ) -> WatchedFileRow:
     """Change the fields in `members`. Raises NotFound, or Invalid naming every wrong field."""
     current = await _lock(connection, row, key)
-    changed = read_change(members, current, allows_files=allows_files)
-    await connection.execute(queries["change"], {**_bound(row), **_changeable(changed)})
-    if changed.secrets != current.secrets:
-        await _put_secrets(connection, row, changed.secrets, key)
+    changed_values = read_change(members, current, allows_files=allows_files)
+    await connection.execute(queries["change"], {**_bound(row), **_changeable(changed_values)})
+    if changed_values.secrets != current.secrets:
+        await _put_secrets(connection, row, changed_values.secrets, key)
     if members.keys() & {"address", "settings", "secrets"}:
         await connection.execute(queries["retry"], _bound(row))
     return await fetch_watched_file(connection, *row)

@@ -95,13 +95,13 @@ def make_delivery_columns(
     """Omit an unverified body."""
     needed_headers = list_needed_headers(reader)
     headers = {name: text for name, text in message.headers.items() if name in needed_headers}
-    accepted = outcome.status is Status.ACCEPTED
+    is_accepted = outcome.status is Status.ACCEPTED
     return {
         "received_at": datetime.fromtimestamp(message.received_at, UTC),
         "headers": Jsonb({name: text.replace("\0", "") for name, text in headers.items()}),
         "body": _to_text(message.body) if believed else None,
-        "status": Status.REFUSED if accepted else outcome.status,
-        "detail": UNFINISHED if accepted else outcome.detail,
+        "status": Status.REFUSED if is_accepted else outcome.status,
+        "detail": UNFINISHED if is_accepted else outcome.detail,
         "dedup_key": _find_key(outcome),
         "believed": believed,
         "is_test": outcome.is_test,

@@ -36,14 +36,14 @@ class StepBudget:
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
         """Include nested values if `deep`."""
-        waiting = [value]
-        while waiting:
-            node = waiting.pop()
+        waiting_nodes = [value]
+        while waiting_nodes:
+            node = waiting_nodes.pop()
             self.spend(_measure(node))
             if deep and isinstance(node, dict):
-                waiting.extend(cast("dict[str, Any]", node).values())
+                waiting_nodes.extend(cast("dict[str, Any]", node).values())
             elif deep and isinstance(node, list):
-                waiting.extend(cast("list[Any]", node))
+                waiting_nodes.extend(cast("list[Any]", node))
 
 
 def _measure(value: Any) -> int:

@@ -105,16 +105,16 @@ async def _accept(
         return None
     space_id = webhook.caller.space_id
     limit = shared.keys.limit(webhook.caller, inbox.limit)
-    accepted = Request(space_id, limit, 0, rows, kinds=kinds, sender=Sender.WEBHOOK)
+    inbox_request = Request(space_id, limit, 0, rows, kinds=kinds, sender=Sender.WEBHOOK)
     try:
-        await inbox.put(accepted)
+        await inbox.put(inbox_request)
     except Problem:
         async with shared.database.connection() as connection:
             await forget_delivery(connection, space_id, delivery_id)
         raise
     async with shared.database.connection() as connection:
-        await finish_delivery(connection, space_id, delivery_id, outcome, accepted.receipts[0])
-    return accepted.receipts[0]
+        await finish_delivery(connection, space_id, delivery_id, outcome, inbox_request.receipts[0])
+    return inbox_request.receipts[0]
 
 
 def webhook_routes(inbox: Inbox) -> list[Route]:

@@ -91,15 +91,15 @@ def set_aside(path: Path, current_time: datetime, installation_id: str) -> Path:
     """Rename a damaged journal, begin a new one with its complete lines, and return the old file's new name.
     Raises JournalError.
     """
-    aside = path.with_name(f"{path.name}.damaged-{current_time:%Y%m%dT%H%M%SZ}")
+    damaged_path = path.with_name(f"{path.name}.damaged-{current_time:%Y%m%dT%H%M%SZ}")
     try:
         journal = _parse(path.read_bytes())
-        path.rename(aside)
+        path.rename(damaged_path)
     except OSError as error:
         raise JournalError(f"cannot put {path} aside: {error.strerror}") from None
     erasures = journal.erasures if journal is not None else []
     append(path, installation_id, erasures, None)
-    return aside
+    return damaged_path
 
 
 def _make(path: Path, installation_id: str) -> None:
@@ -124,8 +124,8 @@ def _append(
         raise JournalError(f"{path} belongs to another installation; use a separate backup folder for each")
     existing = {_key(erasure) for erasure in journal.erasures}
     erasures, mark = news
-    missing = [erasure for erasure in erasures if _key(erasure) not in existing]
-    lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in missing]
+    missing_erasures = [erasure for erasure in erasures if _key(erasure) not in existing]
+    lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in missing_erasures]
     if mark is not None:
         lines = [*lines, _Line(complete_until=mark)]
     if lines:
@@ -134,7 +134,7 @@ def _append(
         file.write(b"".join(map(_encode, lines)))
         file.flush()
         os.fsync(file.fileno())
-    return len(missing)
+    return len(missing_erasures)
 
 
 def _key(erasure: PastErasure) -> Key:

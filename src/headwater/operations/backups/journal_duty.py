@@ -94,8 +94,8 @@ def refresh(
         try:
             journal.append(path, name, erasures, mark)
         except DamagedJournalError:
-            aside = journal.set_aside(path, datetime.now(UTC), name)
-            log.warning("journal of erasures damaged", put_aside=aside.name)
+            damaged_path = journal.set_aside(path, datetime.now(UTC), name)
+            log.warning("journal of erasures damaged", put_aside=damaged_path.name)
             journal.append(path, name, list_changed(connection, BEGINNING), mark)
     return until
 

@@ -159,11 +159,11 @@ def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Res
         connection.execute(queries["analyze"])
     with connect(url) as connection:
         requested = erase_again(connection, erasures)
-        waiting = erase_all(connection)
+        waiting_count = erase_all(connection)
         sealed = _count_sealed(connection)
         begin_era(connection)
         finish_restore(connection)
-    return Restored(migrated, requested, waiting, sealed)
+    return Restored(migrated, requested, waiting_count, sealed)
 
 
 @contextmanager
@@ -218,8 +218,8 @@ def _alone(server: Embedded) -> Generator[None]:
 def _refuse_used(server: Embedded) -> None:
     """Raise BackupError for files that no restore left."""
     building = restoration_directory(server.root)
-    ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
-    other_entries = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
+    own_names = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
+    other_entries = sorted(entry.name for entry in server.root.iterdir() if entry.name not in own_names)
     if "lost+found" in other_entries:
         other_entries.remove("lost+found")
     if other_entries:

@@ -12,18 +12,18 @@ def remove_older(folder: Path, installation_id: str, keep: int) -> list[tuple[UU
     """Remove all except the latest backups of an installation, recognised by their manifests, and return
     their ids and names. Raises BackupError.
     """
-    ours: list[tuple[Manifest, Path]] = []
+    own_backups: list[tuple[Manifest, Path]] = []
     for path in folder.glob(f"*{SUFFIX}"):
         try:
             with open_archive(path) as archive:
                 if archive.manifest.installation_id == installation_id:
-                    ours.append((archive.manifest, path))
+                    own_backups.append((archive.manifest, path))
         except BackupError:
             continue
-    ours.sort(key=lambda backup: backup[0].made_at, reverse=True)
+    own_backups.sort(key=lambda backup: backup[0].made_at, reverse=True)
     try:
-        for _, path in ours[keep:]:
+        for _, path in own_backups[keep:]:
             path.unlink()
     except OSError as error:
         raise BackupError(f"cannot remove an older backup: {error}") from None
-    return [(manifest.id, path.name) for manifest, path in ours[keep:]]
+    return [(manifest.id, path.name) for manifest, path in own_backups[keep:]]

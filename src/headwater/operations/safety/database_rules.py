@@ -58,13 +58,13 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
 
 
 def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
-    why = "a bug in one statement would show one Space's rows to another"
+    consequence = "a bug in one statement would show one Space's rows to another"
     if not facts.confines:
         yield Risk(
             "no_second_wall",
             RiskSeverity.WARNING,
             "row-level security is not in effect",
-            why,
+            consequence,
             "have a superuser give Headwater's user the role of the Spaces (see docs/operations.md),"
             " and restart",
         )
@@ -73,7 +73,7 @@ def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
             "open_tables",
             RiskSeverity.WARNING,
             f"without row-level security: {', '.join(facts.open_tables)}",
-            why,
+            consequence,
             "run `headwater migrate` to restore the policies",
         )
 
@@ -84,12 +84,12 @@ def _judge_durability(server: ServerFacts) -> Iterator[Risk]:
         "synchronous_commit": server.synchronous_commit,
         "full_page_writes": server.full_page_writes,
     }
-    off = [f"{name} = off" for name, is_on in settings.items() if not is_on]
-    if off:
+    disabled_settings = [f"{name} = off" for name, is_on in settings.items() if not is_on]
+    if disabled_settings:
         yield Risk(
             "not_durable",
             RiskSeverity.CRITICAL,
-            "PostgreSQL: " + ", ".join(off),
+            "PostgreSQL: " + ", ".join(disabled_settings),
             "acknowledged events are lost when the machine stops, and the database may be damaged",
             "turn it on, and restart PostgreSQL",
         )

@@ -45,12 +45,12 @@ def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileF
     folder = settings.backup_dir or recorded_folder
     backup_dir = folder.absolute() if folder is not None and folder.is_dir() else None
     places = [path for path in (root, backup_dir) if path is not None and path.is_dir()]
-    ours = [*_entries(root), *(_backups(backup_dir) if backup_dir else ())]
+    own_paths = [*_entries(root), *(_backups(backup_dir) if backup_dir else ())]
     accounts = _accounts(root)
     return FileFacts(
         is_root=os.geteuid() == 0,
-        open_paths=tuple(path for path in ours if _is_open(path, root)),
-        foreign_paths=tuple(path for path in ours if path.lstat().st_uid not in accounts),
+        open_paths=tuple(path for path in own_paths if _is_open(path, root)),
+        foreign_paths=tuple(path for path in own_paths if path.lstat().st_uid not in accounts),
         has_key_file=key_file(root).exists(),
         disks=tuple(_measure(path) for path in places),
         backup_dir=backup_dir,

@@ -106,5 +106,5 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
 
 def _name(paths: tuple[Path, ...]) -> str:
     names = ", ".join(map(str, paths[:MOST_NAMED]))
-    more = len(paths) - MOST_NAMED
-    return f"{names} and {more} more" if more > 0 else names
+    more_count = len(paths) - MOST_NAMED
+    return f"{names} and {more_count} more" if more_count > 0 else names

@@ -19,8 +19,8 @@ def missed_releases(version: int, today: date) -> list[date]:
     if released is None:
         return []
     years = range(released.year, today.year + 1)
-    planned = [_second_thursday(year, month) for year in years for month in MONTHS]
-    return [day for day in planned if released < day <= today]
+    release_days = [_second_thursday(year, month) for year in years for month in MONTHS]
+    return [day for day in release_days if released < day <= today]
 
 
 def _second_thursday(year: int, month: int) -> date:

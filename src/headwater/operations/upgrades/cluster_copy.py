@@ -26,7 +26,7 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
     # Child processes that outlive this one keep the lock, so no second server starts.
     with old.hold() as lock, log.open("wb") as output:
         close_to_others(log)
-        ran = subprocess.run(
+        process = subprocess.run(
             _command(old, new),
             cwd=new.root,
             env=_environment(old.read_password()),
@@ -36,7 +36,7 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
             pass_fds=(lock,),
             check=False,
         )
-        if ran.returncode:
+        if process.returncode:
             reason = _find_fault(log)
             _add_notes(new.cluster / OUTPUT, log)
             raise UpgradeError(f"pg_upgrade: {reason} ({log} has its full output)")

@@ -31,9 +31,9 @@ def find_programs(major: int, named_path: Path | None) -> Programs:
     for folder in folders:
         version = read_version(folder / "postgres")
         if version is not None and to_major(version) == major:
-            missing = [name for name in NEEDED if not (folder / name).exists()]
-            if missing:
-                raise UpgradeError(f"{folder} has no {missing[0]}, which the upgrade needs")
+            missing_programs = [name for name in NEEDED if not (folder / name).exists()]
+            if missing_programs:
+                raise UpgradeError(f"{folder} has no {missing_programs[0]}, which the upgrade needs")
             return Programs(folder, major)
     raise UpgradeError(_explain_missing(major, named_path))
 
@@ -50,9 +50,9 @@ def _usual_folders(major: int) -> Iterator[Path]:
 
 
 def _explain_missing(major: int, named_path: Path | None) -> str:
-    where = f" in {named_path}" if named_path else ""
+    folder_text = f" in {named_path}" if named_path else ""
     return (
-        f"the data belongs to PostgreSQL {major}, whose programs were not found{where}: pass the folder"
+        f"the data belongs to PostgreSQL {major}, whose programs were not found{folder_text}: pass the folder"
         f" of the last Headwater version that served it as --programs, or install PostgreSQL {major}"
         f" (Debian and Ubuntu: apt-get install postgresql-{major})"
     )

@@ -22,12 +22,12 @@ _FILL = queries["fill"].format(
 
 async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
     """Return the ids, in order."""
-    drawn = await fetch_all(connection, queries["draw_ids"], {"count": count})
-    ids = sorted(number for number, _ in drawn)
+    rows = await fetch_all(connection, queries["draw_ids"], {"count": count})
+    ids = sorted(number for number, _ in rows)
     values = {
         "space_id": space_id,
         "ids": ids,
-        "now": max((current_time for _, current_time in drawn), default=None),
+        "now": max((current_time for _, current_time in rows), default=None),
     }
     await connection.execute(queries["create"], values)
     return ids
@@ -35,8 +35,8 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
 
 async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
     """Draw numbers that order values by age."""
-    drawn = await fetch_all(connection, queries["draw_receipts"], {"count": count})
-    return sorted(number for (number,) in drawn)
+    rows = await fetch_all(connection, queries["draw_receipts"], {"count": count})
+    return sorted(number for (number,) in rows)
 
 
 async def fill_contacts(

@@ -62,9 +62,9 @@ def read_profiles(
 
 
 def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
-    changed = profiles.changed()
-    if changed:
-        contacts = rows(map(as_row, changed))
+    changed_profiles = profiles.changed()
+    if changed_profiles:
+        contacts = rows(map(as_row, changed_profiles))
         connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
 
 

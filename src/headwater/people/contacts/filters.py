@@ -69,9 +69,9 @@ class Condition:
 
 def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
     """Require all conditions for contact `k`. There must be at least one."""
-    composed = [condition.compose(number) for number, condition in enumerate(conditions)]
-    bound = {name: value for _, values in composed for name, value in values.items()}
-    return SQL(" AND ").join(fragment for fragment, _ in composed), bound
+    fragments = [condition.compose(number) for number, condition in enumerate(conditions)]
+    bound = {name: value for _, values in fragments for name, value in values.items()}
+    return SQL(" AND ").join(fragment for fragment, _ in fragments), bound
 
 
 def _require_member(members: dict[str, str], name: str) -> str:

@@ -32,14 +32,14 @@ class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, 
 
 
 def write_merged_contacts(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    merged = [
+    merged_rows = [
         {"space_id": space_id, "merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges
         if not merge.loser.is_new
     ]
-    if merged:
+    if merged_rows:
         for name in ("move_links", "flatten_merges"):
-            connection.cursor().executemany(queries[name], merged)
+            connection.cursor().executemany(queries[name], merged_rows)
 
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:

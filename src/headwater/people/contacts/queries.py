@@ -42,10 +42,10 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 async def list_contacts(connection: AsyncConnection, space: Space, request: ListContacts) -> Page:
     """Return the highest id first."""
-    only, bound = _conditions(request)
+    condition, bound = _conditions(request)
     line, line_values = row_line(request.row)
     bound |= line_values | {"space_id": space.id, "timezone": space.timezone}
-    rows = _select_rows(request.selection, only)
+    rows = _select_rows(request.selection, condition)
     statement = queries["page"].format(rows=rows, order=sort_direction(request.position), line=line)
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -55,8 +55,8 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
 async def count_contacts(
     connection: AsyncConnection, space_id: int, selection: ContactSelection, limit: int
 ) -> int:
-    only, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
-    statement = queries["count"].format(rows=_select_rows(selection, only))
+    condition, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
+    statement = queries["count"].format(rows=_select_rows(selection, condition))
     bound |= {"space_id": space_id, "most": limit}
     cursor = await connection.execute(statement, bound, prepare=False)
     row = await cursor.fetchone()

@@ -51,8 +51,8 @@ async def _replace(connection: AsyncConnection, space: Space, contact_id: int, v
     columns = _columns(values, space.zone)
     contact = {"space_id": space.id, "contact_id": contact_id}
     if columns:
-        changed = {"columns": msgspec.json.encode(columns).decode()}
-        await connection.execute(_set_columns(columns), contact | changed)
+        column_values = {"columns": msgspec.json.encode(columns).decode()}
+        await connection.execute(_set_columns(columns), contact | column_values)
     items = [
         (COLLECTIONS[name].kind, item) for name, values_ in values.collections.items() for item in values_
     ]

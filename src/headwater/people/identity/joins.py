@@ -58,5 +58,5 @@ class Joins:
         return True
 
     def _recent_marks(self, key: str, moment: int) -> set[ContactMark]:
-        joined = self._joined.get(key, {})
-        return {mark for mark, joined_at in joined.items() if abs(moment - joined_at) < JOIN_PERIOD}
+        times_by_mark = self._joined.get(key, {})
+        return {mark for mark, joined_at in times_by_mark.items() if abs(moment - joined_at) < JOIN_PERIOD}

@@ -18,9 +18,9 @@ class Junk:
 
     def has_email(self, address: str) -> bool:
         """Check the whole address, its local part and its domain."""
-        local, _, domain = _plain(address).rpartition("@")
+        local_part, _, domain = _plain(address).rpartition("@")
         labels = domain.split(".")
-        names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local}@"}
+        names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local_part}@"}
         return address in self or not self._values.isdisjoint(names)
 
 

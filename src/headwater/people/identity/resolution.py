@@ -134,16 +134,16 @@ def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
     A shared email belongs to the oldest contact, unless the tracking id's contact has it too. A page can't
     merge two contacts: then the tracking id decides.
     """
-    tracked = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
-    mailed = directory.holders(EMAIL, item.email) if item.email else {}
-    if not mailed or tracked in mailed:
-        return tracked
-    oldest = min(mailed, key=attrgetter("rank"))
-    if tracked is None:
+    tracking_owner = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
+    email_holders = directory.holders(EMAIL, item.email) if item.email else {}
+    if not email_holders or tracking_owner in email_holders:
+        return tracking_owner
+    oldest = min(email_holders, key=attrgetter("rank"))
+    if tracking_owner is None:
         return oldest
     if not item.sender.is_trusted:
-        return tracked
-    return directory.merge(tracked, oldest, EMAIL, item.receipt_id, item.sender)
+        return tracking_owner
+    return directory.merge(tracking_owner, oldest, EMAIL, item.receipt_id, item.sender)
 
 
 def _contradicts(item: ItemIdentity, holder: Contact) -> bool:
@@ -193,7 +193,7 @@ def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) 
         holders = directory.holders(kind, value) if value is not None else {}
         return value is not None and contact not in holders and bool(holders or has_one)
 
-    refused = [
+    refused_kinds = [
         kind
         for kind, value, has_one in (
             (EMAIL, item.email, contact.has_email),
@@ -201,4 +201,4 @@ def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) 
         )
         if is_refused(kind, value, has_one=has_one)
     ]
-    return msgspec.structs.replace(item, **dict.fromkeys(refused)) if refused else item
+    return msgspec.structs.replace(item, **dict.fromkeys(refused_kinds)) if refused_kinds else item

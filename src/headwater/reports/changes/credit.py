@@ -64,9 +64,9 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
     check_changes(query)
     report = replace(query.report, compare=Comparison.NONE, complete_on=None)
     async with open_reader(connection, space_id, report.currency, money=report.is_about_money) as reader:
-        (planned,) = await PlanLoader(reader, [report]).plans(report)
-        snapshots = await find_snapshots(reader, query.start, query.end, planned)
-        (changes,) = await load_changes(reader, [planned], snapshots)
+        (period_plan,) = await PlanLoader(reader, [report]).plans(report)
+        snapshots = await find_snapshots(reader, query.start, query.end, period_plan)
+        (changes,) = await load_changes(reader, [period_plan], snapshots)
         rows = await run_in_thread(changes.rows) if report.group_by else []
         total, overall, unattributed = changes.total(), changes.overall(), changes.unattributed()
         changes_shown = (total, overall, unattributed, *(change for _, change in rows))
@@ -74,7 +74,9 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
         events = await load_largest(reader, changes, changes.events.causes)
         shares = [CauseShare(cause, *events.get(cause, NONE_CHANGED)) for cause in changes.sums.causes]
         listed_rows = rows[: report.limit]
-        names = await name_keys(reader, planned.period, planned.dimensions, [keys for keys, _ in listed_rows])
+        names = await name_keys(
+            reader, period_plan.period, period_plan.dimensions, [keys for keys, _ in listed_rows]
+        )
         return CreditChangeReport(
             start=snapshots.start,
             end=snapshots.end,
@@ -88,7 +90,7 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
             causes=tuple(
                 share for share in shares if (share.cause in moving if share.events is None else share.events)
             ),
-            span=planned.period.span,
+            span=period_plan.period.span,
             timezone=reader.space.timezone,
             currency=reader.currency,
             left_out_money_before=changes.left_out[0],
@@ -196,8 +198,8 @@ class CreditChanges(Struct, frozen=True):
         columns = [column for column in list_columns(query) if column.model or len(query.models) == 1]
 
         def figures(sums: PeriodSums) -> Figures:
-            without = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}
-            pairs = [(column, without[column.model or query.models[0]]) for column in columns]
+            unattributed_sums = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}
+            pairs = [(column, unattributed_sums[column.model or query.models[0]]) for column in columns]
             return {
                 str(column): compute_figure(query, column, column_figure, column_figure)
                 for column, column_figure in pairs
@@ -239,7 +241,7 @@ async def load_changes(
     """Explain reports about the same events. Raises ReportRefused."""
     terms = await _load_terms(reader, plans[0].plan.scope.trained_model, snapshots)
     readers = {term.rates_at: reader.with_rates(term.rates_at) for term in terms}
-    versions = [[term.apply(planned) for planned in plans] for term in terms]
+    versions = [[term.apply(period_plan) for period_plan in plans] for term in terms]
     current_sums = [
         await add_up_plans(readers[term.rates_at], version)
         for term, version in zip(terms, versions, strict=True)
@@ -248,7 +250,7 @@ async def load_changes(
     amounts = [await _load_amounts(reader, term, families) for term in terms]
     first, last = snapshots.start.point.revision, snapshots.end.point.revision
     moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
-    latest = [planned.plan for planned in versions[-1]]
+    latest = [period_plan.plan for period_plan in versions[-1]]
     events = await run_in_thread(split_up, latest, families, moments, amounts[-1])
     states = (
         {event_id: event.start for event_id, event in events.states.items()},
@@ -258,10 +260,12 @@ async def load_changes(
 
     def sums_at(index: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
         """Return the sums under some terms, with changed events in other states."""
-        version = [planned.plan for planned in versions[index]]
-        without = add_up_states(version, current_states, amounts[index], negated=True)
-        former = add_up_states(version, _stored(states), amounts[index])
-        return [[*a, *b, *c] for a, b, c in zip(current_sums[index], without, former, strict=True)]
+        version = [period_plan.plan for period_plan in versions[index]]
+        subtracted_sums = add_up_states(version, current_states, amounts[index], negated=True)
+        former_sums = add_up_states(version, _stored(states), amounts[index])
+        return [
+            [*a, *b, *c] for a, b, c in zip(current_sums[index], subtracted_sums, former_sums, strict=True)
+        ]
 
     start = [await run_in_thread(sums_at, term_number, states[0]) for term_number in range(len(terms))]
     end = await run_in_thread(sums_at, -1, states[1])
@@ -270,8 +274,8 @@ async def load_changes(
         await _load_left_out(readers[terms[-1].rates_at], versions[-1][0], states[1], amounts[-1]),
     )
     result: list[CreditChanges] = []
-    for index, planned in enumerate(versions[-1]):
-        join = partial(PeriodSums.join, planned.plan.query, planned.period)
+    for index, period_plan in enumerate(versions[-1]):
+        join = partial(PeriodSums.join, period_plan.plan.query, period_plan.period)
         parts = {
             cause: join(events.causes[cause][index].pieces) for cause in ChangeCause if cause in events.causes
         }
@@ -281,7 +285,7 @@ async def load_changes(
             before = [batch.negated() for batch in start[term_number - 1][index]]
             parts[cause] = join([*start[term_number][index], *before])
         sums = ExplainedChange(join(start[0][index]), join(end[index]), parts)
-        result.append(CreditChanges(planned, sums, events, index, terms, left_out))
+        result.append(CreditChanges(period_plan, sums, events, index, terms, left_out))
     _require_counted(result[0], snapshots)
     return result
 
@@ -298,7 +302,7 @@ async def _load_families(
     reader: ReportReader, plans: Iterable[PeriodPlan], snapshots: Snapshots
 ) -> list[Family]:
     (first_day, last_day), start = next(iter(plans)).days, snapshots.start
-    if any(needs_first_orders(planned.plan.query) for planned in plans):
+    if any(needs_first_orders(period_plan.plan.query) for period_plan in plans):
         first_day = date.min  # earlier orders decide whether an order is the first
     span = PastSpan(start.point.revision, start.taken_at, (first_day, last_day))
     return await PastReader(reader.connection, reader.space.id, span, reader.bound_time).families()
@@ -318,10 +322,10 @@ async def _load_left_out(
     unchanged = await load_left_out(reader, planned, frozenset(states))
     former = dict(_stored(states))
     left_out = amounts.left_out(former)
-    affected = [(event_id, former[event_id]) for event_id in left_out.event_ids.tolist()]
-    if not affected:
+    affected_events = [(event_id, former[event_id]) for event_id in left_out.event_ids.tolist()]
+    if not affected_events:
         return unchanged
-    (ids,) = find_left_out([planned.plan], build_paths(affected, amounts))
+    (ids,) = find_left_out([planned.plan], build_paths(affected_events, amounts))
     return join_left_out([unchanged, left_out.among(ids)])
 
 
@@ -333,14 +337,14 @@ async def load_largest(
     reader: ReportReader, changes: CreditChanges, causes: Collection[ChangeCause]
 ) -> dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]]:
     """Return each cause's number of changed events, and the largest differences."""
-    query, planned = changes.planned.plan.query, changes.planned
+    query, period_plan = changes.planned.plan.query, changes.planned
     parts_by_cause = {
         cause: await run_in_thread(find_largest, query, changes.order, parts[changes.index])
         for cause, parts in changes.events.causes.items()
         if cause in causes
     }
     groups = {keys for _, events in parts_by_cause.values() for event in events for keys, _ in event.rows}
-    names = await name_keys(reader, planned.period, planned.dimensions, groups)
+    names = await name_keys(reader, period_plan.period, period_plan.dimensions, groups)
     largest: dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]] = {}
     for cause, (count, parts) in parts_by_cause.items():
         events: list[ChangedEvent] = []

@@ -79,13 +79,13 @@ async def load_former_amounts(
     if exchange is None:
         return FormerAmounts(None, RateTable())
     space, target = exchange.space, exchange.target
-    foreign = {
+    foreign_days = {
         _currency_day(space, event)
         for family in families
         for event in family.events
         if target != space.currency or (event.currency or target) != target
     }
-    days, currencies = {day for _, day in foreign}, {currency for currency, _ in foreign}
+    days, currencies = {day for _, day in foreign_days}, {currency for currency, _ in foreign_days}
     rates = await load_rates(connection, space.id, days, currencies | {target, space.currency}, exchange.at)
     return FormerAmounts(exchange, rates)
 
@@ -133,9 +133,9 @@ def build_paths(states: States, amount_of: AmountOf) -> PathData:
     for days, column in OLDER.items():
         older = events[touch_times < times[events] - days * _DAY]
         columns[column] = np.bincount(older, minlength=len(states)).astype(np.int64)
-    firsts = np.array([state.is_first for _, state in states], dtype=np.bool_)
+    is_first = np.array([state.is_first for _, state in states], dtype=np.bool_)
     orders_until = _array(state.orders_until for _, state in states)
-    return PathData(columns, names, len(states), len(touches), firsts, orders_until)
+    return PathData(columns, names, len(states), len(touches), is_first, orders_until)
 
 
 def _find_kind(state: EventState) -> EventKind:

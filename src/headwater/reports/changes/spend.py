@@ -91,15 +91,15 @@ async def query_spend_changes(
     async with open_reader(connection, space_id, report.currency, money=True) as reader:
         plans = await _make_plans(reader, queries.all)
         snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
-        changed = await _load_changed_spend(reader, report, snapshots)
-        counts = [customers_query(queries.of_all, platforms) for platforms in changed.platforms]
+        changed_spend = await _load_changed_spend(reader, report, snapshots)
+        counts = [customers_query(queries.of_all, platforms) for platforms in changed_spend.platforms]
         needed = list(dict.fromkeys(count for count in counts if count is not None))
         plans += await _make_plans(reader, needed)
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
         following = [None if count is None else len(queries.all) + needed.index(count) for count in counts]
         credit = await run_in_thread(_split_credit, reports, names, following)
-        ledger = await _load_ledger(reader, report, changed, reports[0].terms, _list_keys(credit))
+        ledger = await _load_ledger(reader, report, changed_spend, reports[0].terms, _list_keys(credit))
         table = _Table(report, reader.space, ledger, credit)
         labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
         total, rows = table.total(), await run_in_thread(table.rows, labels)
@@ -148,7 +148,9 @@ _NO_CREDIT = _Credit(NO_CREDIT, {}, {})
 
 
 async def _make_plans(reader: ReportReader, queries: Iterable[ReportQuery]) -> list[PeriodPlan]:
-    return [planned for query in queries for planned in await PlanLoader(reader, [query]).plans(query)]
+    return [
+        period_plan for query in queries for period_plan in await PlanLoader(reader, [query]).plans(query)
+    ]
 
 
 async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:

@@ -107,16 +107,18 @@ def follow(
     numbers = customers.keys(first_orders)
     order = np.argsort(numbers, kind="stable")
     first_orders, numbers = first_orders.select(order).cut_to_window(0), numbers[order]
-    acquired = months.keys(first_orders)
+    acquired_months = months.keys(first_orders)
     columns: IntArray = np.concatenate(events, axis=1)
-    who: IntArray = columns[0]
+    customer_keys: IntArray = columns[0]
     seconds: IntArray = columns[1]
     amounts: IntArray = columns[2]
-    places = NumberMap(numbers, np.arange(len(numbers)), _NOBODY).find(who)
-    since = np.searchsorted(months.starts, seconds, "right").astype(np.int64) - acquired[places]
-    selected = np.flatnonzero((places != _NOBODY) & (since >= 0))
-    selected = selected[np.argsort(places[selected] * len(months.starts) + since[selected], kind="stable")]
-    places, since, amounts = places[selected], since[selected], amounts[selected]
+    places = NumberMap(numbers, np.arange(len(numbers)), _NOBODY).find(customer_keys)
+    months_since = np.searchsorted(months.starts, seconds, "right").astype(np.int64) - acquired_months[places]
+    selected = np.flatnonzero((places != _NOBODY) & (months_since >= 0))
+    selected = selected[
+        np.argsort(places[selected] * len(months.starts) + months_since[selected], kind="stable")
+    ]
+    places, months_since, amounts = places[selected], months_since[selected], amounts[selected]
     parts: list[FollowedCustomers] = []
     for start, end in _split_runs(first_orders[Column.LENGTHS], places):
         part_events = slice(*np.searchsorted(places, [start, end]).tolist())
@@ -124,9 +126,9 @@ def follow(
         parts.append(
             _follow_part(
                 orders,
-                acquired[start:end],
+                acquired_months[start:end],
                 places[part_events] - start,
-                since[part_events],
+                months_since[part_events],
                 amounts[part_events],
             )
         )
@@ -165,9 +167,9 @@ def _follow_part(
     }
     paths = PathData({**columns, Column.AMOUNTS: amounts}, firsts.event_names, len(places), firsts.touches)
     orders = np.flatnonzero(amounts > 0)
-    bought = places[orders] * (int(since.max(initial=0)) + 1) + since[orders]
-    buying = orders[np.flatnonzero(np.diff(bought, prepend=-1))]
-    return FollowedCustomers(paths, acquired[places], since, buying)
+    order_keys = places[orders] * (int(since.max(initial=0)) + 1) + since[orders]
+    first_in_month = orders[np.flatnonzero(np.diff(order_keys, prepend=-1))]
+    return FollowedCustomers(paths, acquired[places], since, first_in_month)
 
 
 class Observed(Struct, frozen=True):
@@ -191,17 +193,17 @@ class ObservationPlan(Struct, frozen=True):
 async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
 ) -> ObservationPlan:
-    (planned,) = await PlanLoader(reader, [query]).plans(query)
+    (period_plan,) = await PlanLoader(reader, [query]).plans(query)
     # Only events that bring revenue are observed; names don't matter.
-    scope = replace(planned.plan.scope, kinds=EVERY_NAME)
-    planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
+    scope = replace(period_plan.plan.scope, kinds=EVERY_NAME)
+    period_plan = replace(period_plan, plan=Plan(query, scope, period_plan.plan.dimensions))
     customers = Customers(query.by_company)
     orders = await GroupLoader(reader, query).first_orders(customers)
-    columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
+    columns = (Column.EVENT_IDS, *period_plan.plan.columns, *customers.columns)
     seconds = reader.bounds(acquired).seconds
-    conditions = planned.plan.scope.conditions.named(reader.conversion_names(query.filters))
+    conditions = period_plan.plan.scope.conditions.named(reader.conversion_names(query.filters))
     observer = Observer(conditions, orders, seconds, columns, query.window_days)
-    return ObservationPlan(query, planned, observer)
+    return ObservationPlan(query, period_plan, observer)
 
 
 async def make_key(reader: ReportReader, observation: ObservationPlan, subject: object) -> Key | None:
@@ -212,14 +214,14 @@ async def make_key(reader: ReportReader, observation: ObservationPlan, subject: 
 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
     """Raises ReportTooLarge."""
-    observer, planned = observation.observer, observation.planned
+    observer, period_plan = observation.observer, observation.planned
     # Paths by company are slow to read, so only those before first orders are.
     paths = reader.path_reader(observer.columns)
-    batches = [batch async for batch in reader.batches(paths, planned.days, observer.observe)]
+    batches = [batch async for batch in reader.batches(paths, period_plan.days, observer.observe)]
     firsts = [batch.firsts for batch in batches if batch.firsts.events]
     if observation.query.by_company:
         firsts = await _add_company_paths(reader, observer, firsts)
-    return Observed(planned, observation.customers, firsts, [batch.events for batch in batches])
+    return Observed(period_plan, observation.customers, firsts, [batch.events for batch in batches])
 
 
 async def _add_company_paths(
@@ -232,8 +234,8 @@ async def _add_company_paths(
     of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
     for index in range(0, len(of_companies), MAX_LIVE_EVENTS):
         await reader.bound_time()
-        live = await paths.read_live(of_companies[index : index + MAX_LIVE_EVENTS])
-        personal_orders.append(live.only(observer.columns).cut_to_window(observer.window_days))
+        live_data = await paths.read_live(of_companies[index : index + MAX_LIVE_EVENTS])
+        personal_orders.append(live_data.only(observer.columns).cut_to_window(observer.window_days))
     return [orders for orders in personal_orders if orders.events]
 
 

@@ -134,8 +134,10 @@ class BlockSums(Generic[S, T]):
     def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
         """Omit cached subjects."""
         subject_sums = self._find(block)
-        missing = [subject for index, subject in enumerate(self._subjects) if index not in subject_sums]
-        return self._addition.add_up(missing, paths)
+        missing_subjects = [
+            subject for index, subject in enumerate(self._subjects) if index not in subject_sums
+        ]
+        return self._addition.add_up(missing_subjects, paths)
 
     def complete(self, block: Block, new_sums: Sequence[T]) -> Sequence[T]:
         """Cache the new sums, and return all."""

@@ -250,9 +250,9 @@ class ModelCredit:
             statuses = np.full(events.count, LEFT_OUT_STATUS)
             statuses[self.counted.events] = COUNTS
             return statuses
-        outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
-        without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
-        return np.where(self.credited.counts > 0, COUNTS, without)
+        status_without_touch = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
+        status_without_credit = np.where(events.slices.lengths > 0, _NOT_COUNTED, status_without_touch)
+        return np.where(self.credited.counts > 0, COUNTS, status_without_credit)
 
     def sums(self, measure: Measure, grouping: Grouping) -> Numbers:
         credit = self._get_credit(measure)

@@ -224,25 +224,25 @@ async def _load_arrivals(
     reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
 ) -> ArrivedFigures:
     span = DateTimeSpan(datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59)))
-    past = _make_past_query(query, span)
-    (planned,) = await PlanLoader(reader, [past]).plans(past)
-    (step,) = planned.plan.dimensions
+    past_query = _make_past_query(query, span)
+    (period_plan,) = await PlanLoader(reader, [past_query]).plans(past_query)
+    (step,) = period_plan.plan.dimensions
     assert isinstance(step, Step)
     seconds = reader.bounds(span).seconds
     # The last step collects everything after the past.
     of_event = Step(np.append(step.starts, seconds.stop))
-    cut = planned.period.steps[0].days
+    cut_days = period_plan.period.steps[0].days
     late = await _load_late(reader, of_event)
-    plan = replace(planned.plan, dimensions=(step, ArrivalDay(of_event, late)))
-    (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
-    sums = await run_in_thread(PeriodSums.join, past, planned.period, pieces)
-    by_age = await run_in_thread(_by_age, sums, len(cut), horizon)
-    return ArrivedFigures(cut, by_age, late.known_from)
+    plan = replace(period_plan.plan, dimensions=(step, ArrivalDay(of_event, late)))
+    (pieces,) = await add_up_plans(reader, [replace(period_plan, plan=plan)])
+    sums = await run_in_thread(PeriodSums.join, past_query, period_plan.period, pieces)
+    by_age = await run_in_thread(_by_age, sums, len(cut_days), horizon)
+    return ArrivedFigures(cut_days, by_age, late.known_from)
 
 
 def _make_past_query(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
     """Reports without touches share one for all models and windows."""
-    past = ReportQuery(
+    past_query = ReportQuery(
         span.start,
         span.end,
         query.measures[:1],
@@ -251,10 +251,10 @@ def _make_past_query(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
         date_basis=query.date_basis,
         currency=query.currency,
     )
-    if not past.is_about_touches:
-        return past
+    if not past_query.is_about_touches:
+        return past_query
     return replace(
-        past,
+        past_query,
         models=query.models[:1],
         window_days=query.window_days,
         by_company=query.by_company,
@@ -273,9 +273,9 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
         for block in scan.all_blocks()
     }
     arrivals = {block: reader.find_cached(key) for block, key in keys.items()}
-    if missing := [block for block, cached in arrivals.items() if cached is None]:
-        days = await _read_days(reader, starts, missing)
-        for block in missing:
+    if missing_blocks := [block for block, cached in arrivals.items() if cached is None]:
+        days = await _read_days(reader, starts, missing_blocks)
+        for block in missing_blocks:
             arrivals[block] = reader.put_cached(keys[block], _select_block(days, block))
     late = np.concatenate([_NO_LATE, *(arrival.late for arrival in arrivals.values())], axis=1)
     late = late[:, np.argsort(late[0])]

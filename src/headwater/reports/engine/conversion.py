@@ -96,12 +96,12 @@ class LeftOutAmounts(Struct, frozen=True):
     def among(self, event_ids: IntArray) -> list[LeftOutMoney]:
         places, matched = find_positions(self.event_ids, event_ids)
         places = places[matched]
-        several: list[LeftOutMoney] = []
+        money_rows: list[LeftOutMoney] = []
         for index, kind in enumerate(self.kinds):
             of_kind = places[self.kind_of[places] == index]
             if len(of_kind):
                 days = self.days[of_kind]
-                several.append(
+                money_rows.append(
                     LeftOutMoney(
                         *kind,
                         len(of_kind),
@@ -110,15 +110,15 @@ class LeftOutAmounts(Struct, frozen=True):
                         date.fromordinal(int(days.max())),
                     )
                 )
-        return several
+        return money_rows
 
 
 def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMoney, ...]:
     """Add money left out of disjoint events."""
-    joined: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
+    money_by_kind: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
     for money in (money for left_out in several for money in left_out):
-        joined_money = joined.get(money[:2])
-        joined[money[:2]] = (
+        joined_money = money_by_kind.get(money[:2])
+        money_by_kind[money[:2]] = (
             money
             if joined_money is None
             else LeftOutMoney(
@@ -130,7 +130,7 @@ def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMon
                 max(money.last_day, joined_money.last_day),
             )
         )
-    return tuple(joined[kind] for kind in sorted(joined))
+    return tuple(money_by_kind[kind] for kind in sorted(money_by_kind))
 
 
 queries = Queries(__name__, "conversion.sql")
@@ -206,8 +206,8 @@ async def load_conversion(
                 left_out.setdefault((group.currency, value), []).append((event_id, amount, group.day))
     event_ids = np.concatenate([group.event_ids for group in groups])
     order = np.argsort(event_ids)
-    converted = np.array(numbers, dtype=np.int64)
-    return ConvertedAmounts(event_ids[order], converted[order], LeftOutAmounts.of(left_out))
+    converted_amounts = np.array(numbers, dtype=np.int64)
+    return ConvertedAmounts(event_ids[order], converted_amounts[order], LeftOutAmounts.of(left_out))
 
 
 async def _days(

@@ -164,10 +164,10 @@ class ClockPart(Struct, frozen=True):
 
     def keys(self, paths: PathData) -> IntArray:
         (column,) = self.columns
-        local = local_seconds(paths[column].astype(np.int64), self.zone)
+        local_times = local_seconds(paths[column].astype(np.int64), self.zone)
         if self.weekday:
-            return (local // 86_400 + 3) % 7 + 1  # 1 January 1970 was a Thursday
-        return local // 3_600 % 24
+            return (local_times // 86_400 + 3) % 7 + 1  # 1 January 1970 was a Thursday
+        return local_times // 3_600 % 24
 
 
 def time_column(*, of_touch: bool) -> Column:

@@ -65,8 +65,8 @@ class NewOrReturning:
         keys = np.where(brings, np.where(is_first, NEW, RETURNING), NO_KEY)
         refunds = np.flatnonzero(kinds == Kind.REFUND)
         if len(refunds):
-            until = self.first_orders.orders_until(paths.select(refunds))
-            keys[refunds] = np.choose(until, [NO_KEY, NEW, RETURNING])
+            orders_until = self.first_orders.orders_until(paths.select(refunds))
+            keys[refunds] = np.choose(orders_until, [NO_KEY, NEW, RETURNING])
         return keys
 
 
@@ -124,8 +124,8 @@ def _find_second_orders(
     places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray
 ) -> IntArray:
     """Return each customer's second order time, which may equal the first."""
-    later = np.flatnonzero(~at_first)
-    second = _find_least(places[later], seconds[later], len(earliest))
+    later_indexes = np.flatnonzero(~at_first)
+    second = _find_least(places[later_indexes], seconds[later_indexes], len(earliest))
     shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
     return np.where(shared, earliest, second)
 
@@ -143,9 +143,9 @@ def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
 
 def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
     """Return NEVER at an index without a value."""
-    least = np.full(size, NEVER, dtype=np.int64)
-    np.minimum.at(least, places, values)
-    return least
+    minimums = np.full(size, NEVER, dtype=np.int64)
+    np.minimum.at(minimums, places, values)
+    return minimums
 
 
 def _join_column(orders: Sequence[IntArray], column: int) -> IntArray:

@@ -289,8 +289,8 @@ async def fetch_contacts_meeting(
     connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
 ) -> IntArray:
     """Select contacts by custom fields, ascending."""
-    composed, bound = compose_all(conditions)
-    query = queries["contacts"].format(conditions=composed)
+    statement, bound = compose_all(conditions)
+    query = queries["contacts"].format(conditions=statement)
     values = bound | {"space_id": space_id}
     (packed,) = await fetch_one(connection.cursor(binary=True), query, values)
     return read_numbers(packed)

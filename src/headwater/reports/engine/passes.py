@@ -75,8 +75,8 @@ class PlanLoader:
         """
         plans = [await self._plan(query, self._span, Comparison.NONE)]
         if query.compare is not Comparison.NONE:
-            compared = compared_span(query)
-            plans.append(await self._plan(query, compared, query.compare))
+            previous_span = compared_span(query)
+            plans.append(await self._plan(query, previous_span, query.compare))
         return plans
 
     async def _plan(self, query: ReportQuery, span: DateTimeSpan, compare: Comparison) -> PeriodPlan:
@@ -91,13 +91,13 @@ class PlanLoader:
                 for index, group in enumerate(query.group_by)
             ]
         )
-        only = await self._groups.filters(span, compare)
+        conditions = await self._groups.filters(span, compare)
         if (span, compare) not in self._scopes:
-            self._scopes[span, compare] = await self._scope(span, only)
+            self._scopes[span, compare] = await self._scope(span, conditions)
         plan = Plan(
             query, self._scopes[span, compare], tuple(dimension.dimension for dimension in dimensions)
         )
-        return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, only))
+        return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, conditions))
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
@@ -165,9 +165,9 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
     sums: list[list[BatchSums]] = [[] for _ in plans]
     for indexes in _passes(plans):
         pass_plans = [plans[index] for index in indexes]
-        paths = path_reader(reader, [planned.plan for planned in pass_plans])
+        paths = path_reader(reader, [period_plan.plan for period_plan in pass_plans])
         scan = await reader.plan_scan(paths, _cover_days(pass_plans))
-        subjects = [planned.plan for planned in pass_plans]
+        subjects = [period_plan.plan for period_plan in pass_plans]
         async for batch in reader.sums(paths, scan, subjects, PLAN_SUMS):
             for index, plan_sums in zip(indexes, batch, strict=True):
                 sums[index] += [] if plan_sums is None else [plan_sums]
@@ -190,20 +190,22 @@ def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
 def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
     """Return each pass's plan indexes: days overlap or meet, paths are all by contact or by company."""
     passes: list[list[int]] = []
-    until = None
+    pass_end = None
     for index in sorted(range(len(plans)), key=lambda index: _sort_key(plans[index])):
         (first, last), kind = plans[index].days, plans[index].plan.reads_company_paths
-        if until is not None and kind == until[0] and (first - until[1]).days <= 1:
+        if pass_end is not None and kind == pass_end[0] and (first - pass_end[1]).days <= 1:
             passes[-1].append(index)
-            until = (kind, max(until[1], last))
+            pass_end = (kind, max(pass_end[1], last))
         else:
             passes.append([index])
-            until = (kind, last)
+            pass_end = (kind, last)
     return passes
 
 
 def _cover_days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
-    return min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
+    return min(period_plan.days[0] for period_plan in plans), max(
+        period_plan.days[1] for period_plan in plans
+    )
 
 
 def _sort_key(planned: PeriodPlan) -> tuple[bool, int]:

@@ -62,8 +62,8 @@ class TouchPath:
         *steps, last = text.split(STEP_SEPARATOR)
         if not last.startswith(_MORE):
             return cls((*steps, last), 0)
-        more = last.removeprefix(_MORE)
-        return cls(tuple(steps), int(more)) if more in _COUNTS else None
+        more_text = last.removeprefix(_MORE)
+        return cls(tuple(steps), int(more_text)) if more_text in _COUNTS else None
 
 
 _MORE_VALUES = MOST_MORE + 1
@@ -89,25 +89,25 @@ class StepNames:
         return self._numbers.take(source_ids)
 
     def path(self, key: int) -> TouchPath:
-        code, more = divmod(key, _MORE_VALUES)
+        code, more_steps = divmod(key, _MORE_VALUES)
         steps: list[str] = []
         while code:
             code, number = divmod(code, self.values)
             steps += [self._names[number - 1]] if number else []
-        return TouchPath(tuple(reversed(steps)), more)
+        return TouchPath(tuple(reversed(steps)), more_steps)
 
     def key(self, path: TouchPath) -> int | None:
         """Return None if no event can have the path."""
-        steps, more = path.steps, path.more
+        steps, more_steps = path.steps, path.more
         if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
-        if more and (len(steps) < self.most_steps or more > MOST_MORE):
+        if more_steps and (len(steps) < self.most_steps or more_steps > MOST_MORE):
             return None
         code = 0
         for index in range(self.most_steps):
             number = 1 + self._names.index(steps[index]) if index < len(steps) else 0
             code = code * self.values + number
-        return code * _MORE_VALUES + more
+        return code * _MORE_VALUES + more_steps
 
 
 @lru_cache(maxsize=256)
@@ -153,10 +153,10 @@ def make_path_dimension(group: Group, window_days: int, sources: SourceNames) ->
 def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
     """Return each path's key. Every event needs a touch in the window."""
     steps = names.numbers(source_ids)
-    begins = np.ones(len(steps), dtype=np.bool_)
-    begins[1:] = steps[1:] != steps[:-1]
-    run_steps = steps[begins]  # across the borders of paths
-    runs = np.cumsum(begins, dtype=np.int32)
+    is_start = np.ones(len(steps), dtype=np.bool_)
+    is_start[1:] = steps[1:] != steps[:-1]
+    run_steps = steps[is_start]  # across the borders of paths
+    runs = np.cumsum(is_start, dtype=np.int32)
     first, last = runs[window.begins] - 1, runs[window.ends - 1] - 1
     codes = np.zeros(len(first), dtype=np.int64)
     for step in range(names.most_steps):
@@ -185,8 +185,8 @@ def _by_length(_: PathData, window: TouchSlices) -> IntArray:
 
 
 def _by_days(paths: PathData, window: TouchSlices) -> IntArray:
-    since = paths[Column.TOUCH_SECONDS][window.begins].astype(np.int64)
-    return _find_range(DAYS, (paths[Column.SECONDS].astype(np.int64) - since) // 86_400)
+    first_seconds = paths[Column.TOUCH_SECONDS][window.begins].astype(np.int64)
+    return _find_range(DAYS, (paths[Column.SECONDS].astype(np.int64) - first_seconds) // 86_400)
 
 
 def _find_range(ranges: Mapping[str, int], values: IntArray) -> IntArray:

@@ -135,10 +135,10 @@ def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, 
 
 
 def join_counts(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    joined: Counter[str] = Counter()
+    total_counts: Counter[str] = Counter()
     for counts in several:
-        joined.update(counts)
-    return dict(joined)
+        total_counts.update(counts)
+    return dict(total_counts)
 
 
 _NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - a local time
@@ -170,11 +170,11 @@ class FirstOrders:
         return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
-        firsts = paths.first_orders
-        if firsts is None:
+        is_first = paths.first_orders
+        if is_first is None:
             marks = self.marks.find(self.customers.keys(paths))
-            firsts = marks == paths[self.marked_by]
-        return firsts & (paths[Column.AMOUNTS] > 0)
+            is_first = marks == paths[self.marked_by]
+        return is_first & (paths[Column.AMOUNTS] > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,12 +312,12 @@ class Plan:
         seconds, period = block.seconds, self.scope.conditions.seconds
         if period is None:
             period = seconds
-        within = range(max(seconds.start, period.start), min(seconds.stop, period.stop))
-        if not within:
+        clipped_seconds = range(max(seconds.start, period.start), min(seconds.stop, period.stop))
+        if not clipped_seconds:
             return None
         buckets = [
             dimension.cut(seconds)
             for dimension in self.dimensions
             if isinstance(dimension, Step) and not dimension.of_touch
         ]
-        return None if within == seconds else within, *buckets
+        return None if clipped_seconds == seconds else clipped_seconds, *buckets

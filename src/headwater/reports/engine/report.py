@@ -128,8 +128,8 @@ def make_row(
     figures = compute_figures(query, current, total)
     if previous is None:
         return ReportRow(keys, figures)
-    compared = compute_figures(query, *previous)
-    return ReportRow(keys, figures, compared, changes_between(figures, compared))
+    previous_figures = compute_figures(query, *previous)
+    return ReportRow(keys, figures, previous_figures, changes_between(figures, previous_figures))
 
 
 def make_unattributed(
@@ -147,17 +147,17 @@ def _unattributed_row(
     query: ReportQuery, current: PeriodSums, previous: PeriodSums | None, reasons: tuple[NoCredit, ...]
 ) -> ReportRow:
     figures: dict[FigureColumn, Figure] = {}
-    compared: dict[FigureColumn, Figure] = {}
+    previous_figures: dict[FigureColumn, Figure] = {}
     for model in query.models:
         single = len(query.models) == 1
         columns = [column for column in list_columns(query) if single or column.model == model]
         figures |= compute_figures(query, current.unattributed(model, reasons), current.whole, columns)
         if previous is not None:
             sums = previous.unattributed(model, reasons)
-            compared |= compute_figures(query, sums, previous.whole, columns)
+            previous_figures |= compute_figures(query, sums, previous.whole, columns)
     if previous is None:
         return ReportRow((), figures)
-    return ReportRow((), figures, compared, changes_between(figures, compared))
+    return ReportRow((), figures, previous_figures, changes_between(figures, previous_figures))
 
 
 MANY_GROUPS = 250_000
@@ -190,9 +190,9 @@ async def query_reports(
         for query, query_plans in zip(queries, plans, strict=True):
             periods = [
                 await run_in_thread(
-                    _join_sums, query, planned.period, [*next(sums), *await visits.load(planned.plan)]
+                    _join_sums, query, period_plan.period, [*next(sums), *await visits.load(period_plan.plan)]
                 )
-                for planned in query_plans
+                for period_plan in query_plans
             ]
             report = await _make_report(reader, query, query_plans[0], *periods)
             reports.append(await _with_left_out(report, left_out, query_plans))
@@ -202,7 +202,7 @@ async def query_reports(
 async def _with_left_out(
     report: ReportResult, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
 ) -> ReportResult:
-    current, *previous = [await left_out.load(planned) for planned in plans]
+    current, *previous = [await left_out.load(period_plan) for period_plan in plans]
     return replace(report, left_out_money=current, compared_left_out_money=previous[0] if previous else None)
 
 
@@ -221,15 +221,19 @@ def get_common_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, boo
 
 async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
     subjects = [get_subject(query) for query in queries]
-    firsts = [subjects.index(subject) for subject in subjects]
+    first_indexes = [subjects.index(subject) for subject in subjects]
     loaders = {
         first: PlanLoader(
             reader,
-            [query for query, first_index in zip(queries, firsts, strict=True) if first_index == first],
+            [
+                query
+                for query, first_index in zip(queries, first_indexes, strict=True)
+                if first_index == first
+            ],
         )
-        for first in firsts
+        for first in first_indexes
     }
-    return [await loaders[first].plans(query) for query, first in zip(queries, firsts, strict=True)]
+    return [await loaders[first].plans(query) for query, first in zip(queries, first_indexes, strict=True)]
 
 
 async def _make_report(

@@ -102,10 +102,10 @@ _scans = WeakKeyDictionary[AsyncConnection, tuple[SnapshotId, Scans]]()
 
 def _find_scans(connection: AsyncConnection, snapshot: SnapshotId) -> Scans:
     """Return the scans planned so far in a snapshot. They can't change in it."""
-    planned = _scans.get(connection)
-    if planned is None or planned[0] != snapshot:
-        planned = _scans[connection] = snapshot, {}
-    return planned[1]
+    snapshot_scans = _scans.get(connection)
+    if snapshot_scans is None or snapshot_scans[0] != snapshot:
+        snapshot_scans = _scans[connection] = snapshot, {}
+    return snapshot_scans[1]
 
 
 class PeriodBounds(Struct, frozen=True):

@@ -204,8 +204,8 @@ class Ranking:
         if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
             (keys,) = groups.keys
             return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
-        least = np.partition(defined, len(defined) - limit)[len(defined) - limit]
-        return np.flatnonzero(rough >= least - abs(least) * _ROUGHLY).tolist()
+        threshold = np.partition(defined, len(defined) - limit)[len(defined) - limit]
+        return np.flatnonzero(rough >= threshold - abs(threshold) * _ROUGHLY).tolist()
 
 
 _MANY = 5_000

@@ -47,10 +47,10 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
             starts.pop()
         days.append(first)
         starts.append(start)
-        following = _find_next_day(first, group)
-        if following is None:
+        next_day = _find_next_day(first, group)
+        if next_day is None:
             break
-        first = following
+        first = next_day
     return TimeBuckets(group, days, starts)
 
 

@@ -269,9 +269,9 @@ class CohortBuilder:
     def make(self, sums: CohortSums, today: date, trained_model: ChosenModel | None) -> CohortResult:
         query, reader = self._query, self._reader
         by_month, total = self._spent_by_month(), _figures(sums.total)
-        skipped = self._empty_months(total, by_month)
-        self._months, by_month = self._months[skipped:], by_month[skipped:]
-        self._skipped = skipped
+        skipped_months = self._empty_months(total, by_month)
+        self._months, by_month = self._months[skipped_months:], by_month[skipped_months:]
+        self._skipped = skipped_months
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
         totals = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
         return CohortResult(
@@ -371,10 +371,10 @@ def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
         return figures
     for index in (np.arange(group_sums.groups) if places is None else places).tolist():
         of_month = figures.setdefault(int(group_sums.keys[ACQUIRED][index]), ([], []))
-        since = int(group_sums.keys[SINCE][index])
+        months_since = int(group_sums.keys[SINCE][index])
         for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
-            values.extend([0] * (since + 1 - len(values)))
-            values[since] = int(group_sums.sum(name)[index])
+            values.extend([0] * (months_since + 1 - len(values)))
+            values[months_since] = int(group_sums.sum(name)[index])
     return figures
 
 

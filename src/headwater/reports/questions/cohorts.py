@@ -376,9 +376,9 @@ def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[st
     of_cohort = [getattr(cohort, name) for name in _OF_COHORT]
     contribution = cohort.contribution or [None] * len(cohort.revenue)
     months = zip(cohort.revenue, cohort.cumulative_revenue, contribution, cohort.customers, strict=True)
-    for since, values in enumerate(months):
-        complete = "true" if since < cohort.complete_months else "false"
-        yield [cohort.month, *names, *of_cohort, since, complete, *values]
+    for months_since, values in enumerate(months):
+        complete = "true" if months_since < cohort.complete_months else "false"
+        yield [cohort.month, *names, *of_cohort, months_since, complete, *values]
 
 
 async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortResult:
@@ -410,9 +410,9 @@ async def _add_up(reader: ReportReader, observation: ObservationPlan, months: St
     observed = await observe(reader, observation)
     if not observed.firsts:
         return CohortSums.join([])
-    followed = await run_in_thread(follow, observed.firsts, observed.events, observed.customers, months)
+    followed_parts = await run_in_thread(follow, observed.firsts, observed.events, observed.customers, months)
     plan = observed.planned.plan
-    parts = await asyncio.gather(*(run_in_thread(add_up_cohorts, plan, cohort) for cohort in followed))
+    parts = await asyncio.gather(*(run_in_thread(add_up_cohorts, plan, cohort) for cohort in followed_parts))
     return CohortSums.join(parts)
 
 

@@ -193,8 +193,8 @@ class CreditQueries(Struct, frozen=True):
 
 def credit_queries(query: ReportQuery) -> CreditQueries:
     of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
-    only = (*query.filters.only, _FIRST_ORDERS)
-    of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=only))
+    conditions = (*query.filters.only, _FIRST_ORDERS)
+    of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=conditions))
     groups = (*(group for group in query.group_by if group not in OF_TOUCHES), Group.PLATFORM)
     paid, paid_new = (replace(query_, group_by=groups, limit=ALL_ROWS) for query_ in (of_all, of_new))
     return CreditQueries(of_all, of_new, paid, paid_new)
@@ -210,12 +210,12 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
     if len(platforms) < 2 or not shares_credit:
         return None
     conditions = (condition for condition in query.filters.only if condition.group is not Group.PLATFORM)
-    only = (*conditions, *(KeyCondition(Group.PLATFORM, key) for key in sorted(platforms, key=str)))
+    key_conditions = (*conditions, *(KeyCondition(Group.PLATFORM, key) for key in sorted(platforms, key=str)))
     return replace(
         query,
         measures=(Measure.NEW_CUSTOMERS,),
         group_by=tuple(group for group in query.group_by if group not in OF_TOUCHES),
-        filters=replace(query.filters, only=only),
+        filters=replace(query.filters, only=key_conditions),
         limit=ALL_ROWS,
         order_by=None,
         descending=True,
@@ -270,9 +270,9 @@ def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
 
 
 def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:
-    firsts = {_get_keys(row): row for row in of_new.rows}
-    rows = {_get_keys(row): _make_row_credit(row, firsts.get(_get_keys(row))) for row in of_all.rows}
-    new_alone = {keys: _make_row_credit(None, row) for keys, row in firsts.items() if keys not in rows}
+    first_rows = {_get_keys(row): row for row in of_new.rows}
+    rows = {_get_keys(row): _make_row_credit(row, first_rows.get(_get_keys(row))) for row in of_all.rows}
+    new_alone = {keys: _make_row_credit(None, row) for keys, row in first_rows.items() if keys not in rows}
     return rows | new_alone
 
 

@@ -133,10 +133,10 @@ class ListedEvents(Struct, frozen=True):
 
     @classmethod
     def join(cls, several: Sequence[Self]) -> ListedEvents:
-        nothing = np.array([], dtype=np.int64)
+        no_numbers = np.array([], dtype=np.int64)
         return ListedEvents(
-            np.concatenate([nothing, *(piece_events.seconds for piece_events in several)]),
-            np.concatenate([nothing, *(piece_events.event_ids for piece_events in several)]),
+            np.concatenate([no_numbers, *(piece_events.seconds for piece_events in several)]),
+            np.concatenate([no_numbers, *(piece_events.event_ids for piece_events in several)]),
         )
 
     def nearest(self, position: Position | None, limit: int) -> ListedEvents:
@@ -144,19 +144,19 @@ class ListedEvents(Struct, frozen=True):
         backward.
         """
         seconds, event_ids = self.seconds, self.event_ids
-        backward = position is not None and position.backward
+        is_backward = position is not None and position.backward
         if position is not None:
             second, event_id = position.key
             is_same_second = seconds == second
             is_newer = (seconds > second) | (is_same_second & (event_ids > event_id))
             is_older = (seconds < second) | (is_same_second & (event_ids < event_id))
-            beyond = np.flatnonzero(is_newer if backward else is_older)
-            seconds, event_ids = seconds[beyond], event_ids[beyond]
+            indexes = np.flatnonzero(is_newer if is_backward else is_older)
+            seconds, event_ids = seconds[indexes], event_ids[indexes]
         if len(seconds) > limit:
-            extreme = _select_extreme(seconds, limit, largest=not backward)
+            extreme = _select_extreme(seconds, limit, largest=not is_backward)
             seconds, event_ids = seconds[extreme], event_ids[extreme]
         newest_first = np.lexsort((event_ids, seconds))[::-1]
-        page = newest_first[-limit:] if backward else newest_first[:limit]
+        page = newest_first[-limit:] if is_backward else newest_first[:limit]
         return ListedEvents(seconds[page], event_ids[page])
 
 
@@ -216,8 +216,8 @@ def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> Credit
             credited = sums.credited(model)
             events, amount = credited[Sum.EVENTS], credited.revenue
         case _:
-            nobodys = sums.unattributed(model, credit.reasons)
-            return CreditTotals(nobodys[Sum.EVENTS], as_money(nobodys.revenue))
+            unattributed_sums = sums.unattributed(model, credit.reasons)
+            return CreditTotals(unattributed_sums[Sum.EVENTS], as_money(unattributed_sums.revenue))
     return CreditTotals(
         events,
         as_money(amount),
@@ -268,9 +268,9 @@ class SharesByEvent:
         of_pairs = credited.credited.events * size + credited.credited.touches
         listed_keys = self._pairs.events * size + self._pairs.touches
         places, credited_too = find_positions(of_pairs, listed_keys)
-        placed = np.zeros(len(listed_keys), dtype=np.int64)
-        placed[credited_too] = shares[places[credited_too]]
-        return placed
+        matched_shares = np.zeros(len(listed_keys), dtype=np.int64)
+        matched_shares[credited_too] = shares[places[credited_too]]
+        return matched_shares
 
 
 def _get_credit(events: ChosenEvents) -> ModelCredit:

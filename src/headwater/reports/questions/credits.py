@@ -131,13 +131,13 @@ ACQUIRED_BY = ListParameter(
 def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
     """Return None for any customer."""
     month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
-    only = tuple(column for column in by if isinstance(column, KeyCondition))
-    refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
+    conditions = tuple(column for column in by if isinstance(column, KeyCondition))
+    refuse_unknown_keys(query, ACQUIRED_BY.name, conditions, sources)
     if by and month is None:
         query.refuse(ACQUIRED_BY.name, f"needs {ACQUIRED.name}.")
-    if only and len(only) < len(by):
+    if conditions and len(conditions) < len(by):
         query.refuse(ACQUIRED_BY.name, f"must not combine {UNATTRIBUTED} with other keys.")
-    return None if month is None else Acquisition(month, only, bool(by) and not only)
+    return None if month is None else Acquisition(month, conditions, bool(by) and not conditions)
 
 
 MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE)
@@ -166,8 +166,8 @@ class CreditsQuery:
     def report(self) -> ReportQuery:
         """The report of the list's totals."""
         touched = self.credit is CreditFilter.TOUCHED
-        more = (Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE) if touched else ()
-        return replace(self.figure, measures=(*MEASURES, *more))
+        extra_measures = (Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE) if touched else ()
+        return replace(self.figure, measures=(*MEASURES, *extra_measures))
 
     @property
     def filters(self) -> Filters:
@@ -429,20 +429,22 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
     check_credits(query)
     report = query.report
     async with open_reader(connection, space_id) as reader:
-        acquired = [await load_acquired(reader, report, query.acquired)] if query.acquired else ()
-        (planned,) = await PlanLoader(reader, [report], acquired).plans(report)
+        acquired_keys = [await load_acquired(reader, report, query.acquired)] if query.acquired else ()
+        (period_plan,) = await PlanLoader(reader, [report], acquired_keys).plans(report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
-        work = partial(list_batch, planned.plan, request)
-        paths_reader = path_reader(reader, [planned.plan])
-        batches = [batch async for batch in reader.batches(paths_reader, planned.days, work)]
-        sums = await run_in_thread(PeriodSums.join, report, planned.period, [batch.sums for batch in batches])
+        work = partial(list_batch, period_plan.plan, request)
+        paths_reader = path_reader(reader, [period_plan.plan])
+        batches = [batch async for batch in reader.batches(paths_reader, period_plan.days, work)]
+        sums = await run_in_thread(
+            PeriodSums.join, report, period_plan.period, [batch.sums for batch in batches]
+        )
         events = ListedEvents.join([batch.events for batch in batches])
         page = _page(query, events.nearest(request.at, request.most))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
         paths = await reader.in_one_currency(await paths_reader.read_live(event_ids))
-        paths = planned.plan.scope.kinds.without_other_amounts(paths)
-        shares = await run_in_thread(SharesByEvent, planned.plan, paths, query.listed)
+        paths = period_plan.plan.scope.kinds.without_other_amounts(paths)
+        shares = await run_in_thread(SharesByEvent, period_plan.plan, paths, query.listed)
         rows = await CreditRowReader(reader, shares).rows()
         return CreditList(
             rows=tuple(rows[event_id] for event_id in event_ids.tolist()),
@@ -453,18 +455,18 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
             span=report.span,
             timezone=reader.space.timezone,
             currency=reader.currency,
-            trained_model=planned.plan.scope.trained_model,
-            left_out_money=await load_left_out(reader, planned),
+            trained_model=period_plan.plan.scope.trained_model,
+            left_out_money=await load_left_out(reader, period_plan),
         )
 
 
 async def load_credited_events(connection: AsyncConnection, space_id: int, query: ReportQuery) -> list[int]:
     """Return the ids of all events in a report's total. See `query_credits` for conditions and errors."""
     async with open_reader(connection, space_id, query.currency) as reader:
-        (planned,) = await PlanLoader(reader, [query]).plans(query)
-        work = partial(list_batch, planned.plan, ListRequest(CreditFilter.CREDITED, None, ALL_ROWS))
-        paths_reader = path_reader(reader, [planned.plan])
-        batches = [batch async for batch in reader.batches(paths_reader, planned.days, work)]
+        (period_plan,) = await PlanLoader(reader, [query]).plans(query)
+        work = partial(list_batch, period_plan.plan, ListRequest(CreditFilter.CREDITED, None, ALL_ROWS))
+        paths_reader = path_reader(reader, [period_plan.plan])
+        batches = [batch async for batch in reader.batches(paths_reader, period_plan.days, work)]
         return ListedEvents.join([batch.events for batch in batches]).event_ids.tolist()
 
 

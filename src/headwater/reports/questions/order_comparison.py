@@ -161,9 +161,9 @@ def _compare_listed(
             ledger.note(OrderDifference(order_id, step, amount, None), -1)
         else:
             matched_positions.add(position)
-            ours = orders[position].amount
-            if ours != amount:
-                ledger.note(OrderDifference(order_id, OrderStep.AMOUNTS, amount, ours), 0)
+            own_amount = orders[position].amount
+            if own_amount != amount:
+                ledger.note(OrderDifference(order_id, OrderStep.AMOUNTS, amount, own_amount), 0)
         keys.add(key)
     return matched_positions
 
@@ -191,15 +191,15 @@ async def compare_orders(
     """
     await connection.execute(queries["snapshot"])
     sales = await _load_sales(connection, space, days)
-    inside = {normalize_order(text) for sale in sales for text in (sale.order_id, sale.order_name) if text}
-    missing = {entry.order_id for entry in listed if normalize_order(entry.order_id) not in inside}
-    other_days = await _find_other_days(connection, space.id, missing)
+    own_keys = {normalize_order(text) for sale in sales for text in (sale.order_id, sale.order_name) if text}
+    missing_ids = {entry.order_id for entry in listed if normalize_order(entry.order_id) not in own_keys}
+    other_days = await _find_other_days(connection, space.id, missing_ids)
     steps, same_count, differences = compare_lists(listed, sales, other_days)
     total = Count(Decimal(len(listed)), sum((entry.amount for entry in listed), Decimal(0)))
-    ours = total
+    own_count = total
     for _, change in steps:
-        ours = ours.plus(change)
-    return OrderComparison(*days, space.currency, total, steps, ours, same_count, differences)
+        own_count = own_count.plus(change)
+    return OrderComparison(*days, space.currency, total, steps, own_count, same_count, differences)
 
 
 async def _load_sales(connection: AsyncConnection, space: Space, days: tuple[date, date]) -> list[Sale]:

@@ -151,8 +151,8 @@ PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
 def read_paths_query(query: Input, space: Space, current_time: datetime) -> PathsQuery:
     """Raise Invalid with every broken rule."""
     span = read_span(query, space, current_time)
-    only = read_keys(query, ONLY_EVENTS, space.sources)
-    filters = replace(read_event_filters(query, space, current_time), only=only)
+    conditions = read_keys(query, ONLY_EVENTS, space.sources)
+    filters = replace(read_event_filters(query, space, current_time), only=conditions)
     paths_query = PathsQuery(
         start=span.start,
         end=span.end,
@@ -299,8 +299,8 @@ def _reached(filters: Filters) -> Filters:
     keys = {condition.key for condition in filters.only if condition.group is Group.TOUCH_RANGE}
     ranges = [name for name in TOUCHES if not keys or name in keys] or [_NEVER]
     other_conditions = (condition for condition in filters.only if condition.group is not Group.TOUCH_RANGE)
-    only = (*other_conditions, *(KeyCondition(Group.TOUCH_RANGE, name) for name in ranges))
-    return replace(filters, only=only)
+    conditions = (*other_conditions, *(KeyCondition(Group.TOUCH_RANGE, name) for name in ranges))
+    return replace(filters, only=conditions)
 
 
 def _rows(report: ReportResult) -> Iterable[tuple[tuple[str, ...], PathFigures]]:

@@ -191,11 +191,11 @@ async def load_exchange(
     point: RatePoint | None = None,
 ) -> SpendExchange:
     """Load each day's rates, current or at a point."""
-    foreign = {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
-    foreign = {(currency, day) for currency, day in foreign if currency != target}
-    currencies = {currency for currency, _ in foreign} | {target}
-    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, point)
-    return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign})
+    foreign_days = {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
+    foreign_days = {(currency, day) for currency, day in foreign_days if currency != target}
+    currencies = {currency for currency, _ in foreign_days} | {target}
+    table = await load_rates(connection, space_id, {day for _, day in foreign_days}, currencies, point)
+    return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign_days})
 
 
 def plus(some: Figures, addend: Figures) -> Figures:

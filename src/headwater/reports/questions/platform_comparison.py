@@ -157,37 +157,39 @@ _NET = (Measure.CONVERSIONS, Measure.REVENUE)
 #     ours             28    2,155.50
 def count_queries(query: ComparisonQuery) -> tuple[ReportQuery, ...]:
     """Return the report of each count but the reported one."""
-    ours = query.report
-    by_date = replace(ours, measures=(*_NET, _GROSS[1]), models=(WHOLE_EVENTS,), trained_model=None)
+    own_query = query.report
+    by_date = replace(own_query, measures=(*_NET, _GROSS[1]), models=(WHOLE_EVENTS,), trained_model=None)
     in_window = replace(by_date, date_basis=DateBasis.TOUCH)
-    return replace(in_window, window_days=query.click_window), in_window, by_date, ours
+    return replace(in_window, window_days=query.click_window), in_window, by_date, own_query
 
 
 async def compare_platform(
     connection: AsyncConnection, space_id: int, query: ComparisonQuery
 ) -> ComparisonResult:
     """See `query_report` for conditions and errors."""
-    as_platform, in_window, by_date, ours = await query_reports(connection, space_id, count_queries(query))
-    reported, left_out_spend = await _load_reported(connection, space_id, query, ours)
+    as_platform, in_window, by_date, own_report = await query_reports(
+        connection, space_id, count_queries(query)
+    )
+    reported, left_out_spend = await _load_reported(connection, space_id, query, own_report)
     counts = (
         _count(as_platform, _GROSS),
         _count(in_window, _GROSS),
         _count(by_date, _GROSS),
         _count(by_date, _NET),
-        _count(ours, CREDITED),
+        _count(own_report, CREDITED),
     )
     return ComparisonResult(
         query,
         reported,
         counts,
         await _count_deliveries(connection, space_id, query),
-        ours.span,
-        ours.timezone,
-        ours.currency,
-        ours.trained_model,
-        ours.left_out_money,
+        own_report.span,
+        own_report.timezone,
+        own_report.currency,
+        own_report.trained_model,
+        own_report.left_out_money,
         left_out_spend,
-        ours.snapshot,
+        own_report.snapshot,
     )
 
 
@@ -250,7 +252,7 @@ PARAMETERS = (
 def read_comparison_query(query: Input, space: Space, current_time: datetime) -> ComparisonQuery:
     """Raise Invalid with every broken rule."""
     span, platform = read_span(query, space, current_time), _read_platform(query, space.sources)
-    only = (KeyCondition(Group.PLATFORM, platform), *ONLY_ADS.read(query))
+    conditions = (KeyCondition(Group.PLATFORM, platform), *ONLY_ADS.read(query))
     comparison = ComparisonQuery(
         platform,
         CLICK_WINDOW.read(query) or usual_click_window(platform),
@@ -260,7 +262,7 @@ def read_comparison_query(query: Input, space: Space, current_time: datetime) ->
             measures=CREDITED,
             models=(MODEL.read(query) or DEFAULT_MODEL,),
             window_days=WINDOW.read(query) or 0,
-            filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=only),
+            filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=conditions),
             date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
             currency=CURRENCY.read(query),
             trained_model=TRAINED_MODEL.read(query),

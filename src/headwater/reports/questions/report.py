@@ -175,10 +175,10 @@ def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ..
 
 
 def _read_models(query: Input) -> tuple[str, ...]:
-    several = ALL_MODELS.read(query)
-    if several and query.single(MODEL.name) is not None:
+    models = ALL_MODELS.read(query)
+    if models and query.single(MODEL.name) is not None:
         query.refuse(ALL_MODELS.name, f"must not be given with {MODEL.name}.")
-    return several or (MODEL.read(query) or DEFAULT_MODEL,)
+    return models or (MODEL.read(query) or DEFAULT_MODEL,)
 
 
 def _read_order(
@@ -279,7 +279,7 @@ def answer_report(
     query: ReportQuery, report: ReportResult, by_channel: Sequence[ReportResult] = ()
 ) -> Report:
     """`by_channel` has the reports of `channel_queries`."""
-    compared = report.compared_span
+    previous_span = report.compared_span
     return Report(
         columns=columns(query, report),
         rows=[[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
@@ -289,8 +289,8 @@ def answer_report(
         overall=report.overall and _name_figures(query, report, report.overall),
         event_names=dict(report.event_counts),
         period=format_span(report.span),
-        compared_period=compared and format_span(compared),
-        not_compared=explain_uncompared(report.is_comparable or compared is None),
+        compared_period=previous_span and format_span(previous_span),
+        not_compared=explain_uncompared(report.is_comparable or previous_span is None),
         conversion_names=[*report.conversion_names],
         first_event=format_moment(report.first_event),
         last_event=format_moment(report.last_event),

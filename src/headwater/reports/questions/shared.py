@@ -140,16 +140,16 @@ def read_report_period(
     query: Input, space: Space, current_time: datetime, period: Parameter[str] = PERIOD
 ) -> ReadPeriod:
     """Read a period from words or dates."""
-    local = current_time.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
+    local_time = current_time.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
     today = current_time.astimezone(space.zone).date()
-    dated = any(query.single(date.name) is not None for date in TIME.parameters)
+    has_dates = any(query.single(date.name) is not None for date in TIME.parameters)
     usual = period.default or DEFAULT_PERIOD
-    dates = read_period(query, period, today, dated=dated, default=usual)
-    if dated and (span := TIME.read(query)) is not None:
-        return ReadPeriod(DateTimeSpan(*span), local, None)
+    dates = read_period(query, period, today, dated=has_dates, default=usual)
+    if has_dates and (span := TIME.read(query)) is not None:
+        return ReadPeriod(DateTimeSpan(*span), local_time, None)
     dates = dates or read_dates(usual, today)
     first, last = datetime.combine(dates.first, time()), datetime.combine(dates.last, _LAST)
-    return ReadPeriod(DateTimeSpan(first, last), local, dates.unit)
+    return ReadPeriod(DateTimeSpan(first, last), local_time, dates.unit)
 
 
 WINDOW = Parameter(

@@ -149,10 +149,10 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     if any(report.left_out for report in reports):
         raise ReportTooLarge
     space = await fetch_space(connection, space_id)
-    currency, only = reports[0].currency, query.filters.only
+    currency, conditions = reports[0].currency, query.filters.only
     spending = [
         await load_period_spend(
-            connection, space_id, (period.start.date(), period.end.date()), currency, only
+            connection, space_id, (period.start.date(), period.end.date()), currency, conditions
         )
         for period in periods
     ]
@@ -194,11 +194,11 @@ def check_only(query: ReportQuery) -> None:
 
 
 def _periods(query: ReportQuery) -> list[ReportQuery]:
-    alone = replace(query, compare=Comparison.NONE)
+    single_query = replace(query, compare=Comparison.NONE)
     if query.compare is Comparison.NONE:
-        return [alone]
+        return [single_query]
     span = compared_span(query)
-    return [alone, replace(alone, start=span.start, end=span.end)]
+    return [single_query, replace(single_query, start=span.start, end=span.end)]
 
 
 def _join(
@@ -209,7 +209,7 @@ def _join(
     labels = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, labels)
     total = add_up_all(by_key.values())
-    nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
+    without_place = NOTHING if group is None else by_key.pop(None, NOTHING)
     unsplit = spent.unsplit(group)
     names = spent.find_names(group)
     keys = {**labels, **{key: names.get(key or "", key) for key in by_key}} if group else {}
@@ -236,7 +236,7 @@ def _join(
         0,
         CostFigures(total, credit.total, paid, cost_rate, has_ratios),
         CostFigures(total, paid, None, cost_rate, has_ratios),
-        CostFigures(nowhere, cost_rate=cost_rate, has_ratios=has_ratios),
+        CostFigures(without_place, cost_rate=cost_rate, has_ratios=has_ratios),
         report.span,
         report.timezone,
         report.currency,
@@ -263,10 +263,10 @@ def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zon
     if not previous.began:
         return replace(current, compared=previous, rows=tuple(current.rows))
     figures = {row.key: row.figures for row in previous.rows}
-    nothing = CostFigures(cost_rate=previous.cost_rate)
+    no_costs = CostFigures(cost_rate=previous.cost_rate)
     keys = _counterparts(current, previous, query.compare, zone)
     rows = tuple(
-        replace(row, compared=figures.get(keys[row.key], nothing)) if row.key in keys else row
+        replace(row, compared=figures.get(keys[row.key], no_costs)) if row.key in keys else row
         for row in current.rows
     )
     return replace(current, rows=rows, compared=previous)
@@ -460,10 +460,10 @@ def _row_values(
 ) -> Iterator[float | None]:
     """Yield each figure, its compared figure and the change."""
     before = _values(previous) if previous is not None else [None] * len(FIGURES)
-    for name, figure, compared in zip(FIGURES, _values(current), before, strict=True):
+    for name, figure, previous_figure in zip(FIGURES, _values(current), before, strict=True):
         yield figure
         if report.compared is not None:
-            yield compared
+            yield previous_figure
             change = None if previous is None else current.change(name, previous)
             yield None if change is None else number(change.ratio)
 

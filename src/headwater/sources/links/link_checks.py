@@ -101,10 +101,10 @@ def _check_ad(parts: LinkParts, visit: VisitExplanation) -> list[str]:
 def _check_case(campaign: str, campaigns: Collection[str]) -> list[str]:
     if not campaign or campaign in campaigns:
         return []
-    alike = [name for name in campaigns if name.casefold() == campaign.casefold()]
-    if not alike:
+    matches = [name for name in campaigns if name.casefold() == campaign.casefold()]
+    if not matches:
         return []
-    note = f"A campaign {_quoted(alike[0])} already exists. Reports show {_quoted(campaign)} separately, "
+    note = f"A campaign {_quoted(matches[0])} already exists. Reports show {_quoted(campaign)} separately, "
     return [f"{note}because its case differs."]
 
 

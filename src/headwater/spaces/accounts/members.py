@@ -83,8 +83,8 @@ async def list_password_context(connection: AsyncConnection, user: User) -> list
     """Return texts whose words don't make a password safer: the user's address and name, and the names of
     their Spaces.
     """
-    joined = await list_joined(connection, user.id)
-    return [user.email, user.name, *(membership.name for membership in joined)]
+    memberships = await list_joined(connection, user.id)
+    return [user.email, user.name, *(membership.name for membership in memberships)]
 
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:

@@ -142,9 +142,9 @@ def cookie_domain(page_host: str, our_host: str) -> str | None:
     """Return the domain that a cookie of our host needs so that the page can read it; "" for the same host,
     None without a common domain. Hosts are in the form of `sent_host`.
     """
-    page, ours = _registrable(page_host), _registrable(our_host)
-    if page and page == ours:
-        return page
+    page_domain, own_domain = _registrable(page_host), _registrable(our_host)
+    if page_domain and page_domain == own_domain:
+        return page_domain
     return "" if page_host == our_host else None
 
 

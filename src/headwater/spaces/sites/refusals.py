@@ -113,15 +113,15 @@ class RefusalNotes:
     async def write(self) -> None:
         """Omit notes written within RENEWAL_SECONDS; drop failed ones."""
         ago = time.monotonic() - RENEWAL_SECONDS
-        self._tried = {note: tried for note, tried in self._tried.items() if tried > ago}
-        due = {note: latest for note, latest in self._unwritten.items() if note not in self._tried}
+        self._tried = {note: tried_at for note, tried_at in self._tried.items() if tried_at > ago}
+        due_notes = {note: latest for note, latest in self._unwritten.items() if note not in self._tried}
         self._unwritten.clear()
-        if not due:
+        if not due_notes:
             return
-        self._tried.update(dict.fromkeys(due, time.monotonic()))
+        self._tried.update(dict.fromkeys(due_notes, time.monotonic()))
         with suppress(psycopg.Error):
             async with self._database.connection() as connection:
-                for note, (detail, noted_at) in due.items():
+                for note, (detail, noted_at) in due_notes.items():
                     before = noted_at - WRITTEN_FOR
                     values = {"detail": detail, "noted_at": noted_at, "before": before}
                     await _write(connection, note, values)

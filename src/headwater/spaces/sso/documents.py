@@ -72,8 +72,8 @@ class ProviderDocuments:
         keys = await self._load(metadata.jwks_uri, read_key_document)
         try:
             return check(keys)
-        except SsoRefused as refused:
-            if refused.reason is not SsoReason.UNKNOWN_KEY:
+        except SsoRefused as refusal:
+            if refusal.reason is not SsoReason.UNKNOWN_KEY:
                 raise
         return check(await self._load(metadata.jwks_uri, read_key_document, instead_of=keys))
 
@@ -105,8 +105,8 @@ class ProviderDocuments:
             answer = await send(self.egress, EgressRequest(url=url, method="GET"))
             body = b"" if answer.cut or answer.status != 200 else answer.body
             return _Cached(read(body), time.monotonic() + FRESH_SECONDS)
-        except SsoRefused as refused:
-            return _Cached(refused, time.monotonic() + FAILURE_SECONDS)
+        except SsoRefused as refusal:
+            return _Cached(refusal, time.monotonic() + FAILURE_SECONDS)
 
 
 async def send(egress: Egress, call: EgressRequest) -> EgressResponse:

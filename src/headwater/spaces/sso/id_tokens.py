@@ -134,12 +134,12 @@ def _check_common(claims: dict[str, Any], expected: Expected) -> None:
         raise SsoRefused(SsoReason.ISSUER)
     if not _is_audience(claims, expected.client_id):
         raise SsoRefused(SsoReason.AUDIENCE)
-    ends, begins, valid_from = (_read_time(claims.get(name)) for name in ("exp", "iat", "nbf"))
-    if ends is None or begins is None or (valid_from is None and "nbf" in claims):
+    expires_at, issued_at, valid_from = (_read_time(claims.get(name)) for name in ("exp", "iat", "nbf"))
+    if expires_at is None or issued_at is None or (valid_from is None and "nbf" in claims):
         raise SsoRefused(SsoReason.MALFORMED_TOKEN)
-    if ends <= expected.current_time - LEEWAY_SECONDS:
+    if expires_at <= expected.current_time - LEEWAY_SECONDS:
         raise SsoRefused(SsoReason.TOKEN_EXPIRED)
-    if max(begins, valid_from or 0) > expected.current_time + LEEWAY_SECONDS:
+    if max(issued_at, valid_from or 0) > expected.current_time + LEEWAY_SECONDS:
         raise SsoRefused(SsoReason.TOKEN_NOT_YET_VALID)
 
 

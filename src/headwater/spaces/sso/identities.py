@@ -146,8 +146,8 @@ async def _put_role(connection: AsyncConnection, space_id: int, user_id: int, ro
             await remove_member(connection, space_id, user_id)
         else:
             await change_role(connection, space_id, user_id, role)
-    except MemberRefused as refused:
-        log.warning("sso_role_kept", space_id=space_id, user_id=user_id, reason=refused.reason)
+    except MemberRefused as refusal:
+        log.warning("sso_role_kept", space_id=space_id, user_id=user_id, reason=refusal.reason)
         return False
     return True
 

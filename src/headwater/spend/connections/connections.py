@@ -168,14 +168,14 @@ async def open_connection(
     platform = registry.PLATFORMS[platform_name]
     try:
         secrets = open_secrets(key, row, sealed)
-        converted = msgspec.convert(settings, platform.settings)
+        platform_settings = msgspec.convert(settings, platform.settings)
     except Unsealable:
         rule = "must be entered again because HEADWATER_SECRET_KEY has changed."
         raise Invalid.of("secrets", rule) from None
     except msgspec.ValidationError:
         raise Invalid.of("settings", "must be entered again: they are no longer valid.") from None
     return platform, Credentials(
-        space_id=row.space_id, id=row.id, url=urls[platform_name], settings=converted, secrets=secrets
+        space_id=row.space_id, id=row.id, url=urls[platform_name], settings=platform_settings, secrets=secrets
     )
 
 

@@ -55,15 +55,15 @@ def _read_csv(text: str) -> Iterator[ReferenceRate]:
     if header[:1] != ["Date"]:
         raise ValueError(_SUPPORTED_FILES)
     for cells in rows:
-        where = f"line {rows.line_num}"
+        line_name = f"line {rows.line_num}"
         if not any(cells):
             continue
         if len(cells) < len(header):
-            raise ValueError(f"{where} is incomplete")
-        day = _parse_day(cells[0].strip(), where)
+            raise ValueError(f"{line_name} is incomplete")
+        day = _parse_day(cells[0].strip(), line_name)
         for currency, cell in zip(header[1:], cells[1:], strict=False):
             if cell.strip() not in _NO_RATE:
-                yield _parse_rate(day, currency, cell.strip(), where)
+                yield _parse_rate(day, currency, cell.strip(), line_name)
 
 
 def _read_xml(content: bytes) -> Iterator[ReferenceRate]:

@@ -32,8 +32,8 @@ class RateTable:
     def _find(self, day: date, source: str, target: str) -> Fraction | None:
         if source == target:
             return Fraction(1)
-        for back in range(MAX_DAYS_BACK + 1):
-            earlier = day - timedelta(days=back)
+        for days_back in range(MAX_DAYS_BACK + 1):
+            earlier = day - timedelta(days=days_back)
             rate = self._space_rate(earlier, source, target) or self._reference_rate(earlier, source, target)
             if rate is not None:
                 return rate
@@ -68,8 +68,8 @@ class RateTable:
 def _between(rates: Mapping[tuple[str, str], Fraction], source: str, target: str) -> Fraction | None:
     if (source, target) in rates:
         return rates[source, target]
-    back = rates.get((target, source))
-    return 1 / back if back else None
+    inverse_rate = rates.get((target, source))
+    return 1 / inverse_rate if inverse_rate else None
 
 
 def convert(amount: int, rate: Fraction, step: int) -> int:
@@ -82,4 +82,4 @@ def convert(amount: int, rate: Fraction, step: int) -> int:
 
 def add_fallback_days(days: Iterable[date]) -> list[date]:
     """Return the days together with the earlier days whose rates they may use."""
-    return sorted({day - timedelta(days=back) for day in days for back in range(MAX_DAYS_BACK + 1)})
+    return sorted({day - timedelta(days=days_back) for day in days for days_back in range(MAX_DAYS_BACK + 1)})

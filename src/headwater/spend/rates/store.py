@@ -76,8 +76,8 @@ async def have_changed(connection: AsyncConnection, space_id: int, start: RatePo
         "until_revision": end.revision,
         "until_reference": end.reference,
     }
-    (changed,) = await fetch_one(connection, queries["changed"], values)
-    return changed
+    (has_changed,) = await fetch_one(connection, queries["changed"], values)
+    return has_changed
 
 
 async def list_rates(

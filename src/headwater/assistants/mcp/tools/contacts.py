@@ -165,7 +165,7 @@ async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
-    confirmation, tool = read_confirmation(arguments), "delete_contact_pii"
+    confirmation, tool_name = read_confirmation(arguments), "delete_contact_pii"
     async with context.transaction() as connection:
         space = await context.space(connection)
         contact_id = await resolve(connection, space.id, arguments["contact_id"])
@@ -173,10 +173,10 @@ async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
         contact = await fetch_contact(connection, space, contact_id, everything)
         would_go = {"contact": msgspec.json.decode(contact)}
         if confirmation is None:
-            return preview(context, tool, would_go)
-        check_confirmation(context, tool, would_go, confirmation)
+            return preview(context, tool_name, would_go)
+        check_confirmation(context, tool_name, would_go, confirmation)
         await request_erasure(connection, space.id, contact_id)
-        await context.note(connection, tool, AuditChange("contact", contact_id))
+        await context.note(connection, tool_name, AuditChange("contact", contact_id))
     message = "The contact's personal data will be erased within minutes."
     return {"contact_id": contact_id, "status": "queued", "message": message}
 

@@ -64,15 +64,15 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
     current_time = datetime.now(UTC)
     async with context.transaction() as connection:
         space = await context.space(connection)
-    dated = with_dates(paged(_with_fields(arguments)), space, current_time, DEFAULT_PERIOD)
-    query = JsonInput(dated)
+    dated_arguments = with_dates(paged(_with_fields(arguments)), space, current_time, DEFAULT_PERIOD)
+    query = JsonInput(dated_arguments)
     cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
     listing = _with_amounts(parameters.read_list_events(query, space, cursors, current_time))
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
         listing, trained_model = await load_listing(connection, space.id, listing)
         page = await list_events(connection, space.id, listing)
-    period = {date.name: dated[date.name] for date in DATES.parameters}
+    period = {date.name: dated_arguments[date.name] for date in DATES.parameters}
     cited = {} if trained_model is None else {TRAINED_MODEL.name: asdict(cite(trained_model))}
     return {**page_answer(page, cursors), "period": period, **cited}
 
@@ -131,17 +131,17 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
 
 async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
     confirmation = read_confirmation(arguments)
-    event_id, tool = arguments["event_id"], "delete_event"
+    event_id, tool_name = arguments["event_id"], "delete_event"
     async with context.transaction() as connection:
         await lock_event(connection, context.space_id, event_id)
         event = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
         deliveries = await list_event_deliveries(connection, context.space_id, event_id)
         would_go = {"event": filled(event), "deliveries": _count_by_status(deliveries)}
         if confirmation is None:
-            return preview(context, tool, would_go)
-        check_confirmation(context, tool, would_go, confirmation)
+            return preview(context, tool_name, would_go)
+        check_confirmation(context, tool_name, would_go, confirmation)
         await remove_event(connection, context.space_id, event_id)
-        await context.note(connection, tool, AuditChange("event", event_id))
+        await context.note(connection, tool_name, AuditChange("event", event_id))
     return {"message": "Event deleted."}
 
 

@@ -53,14 +53,14 @@ async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
     query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
-    sought = _read_filter(query, space)
-    cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
+    delivery_filter = _read_filter(query, space)
+    cursors = parameters.cursors(context.service.signing_key, context.space_id, delivery_filter)
     per_page, position = read_page(query, cursors)
     async with context.transaction() as connection:
-        if sought.destination_id is not None:
-            await fetch_destination(connection, context.space_id, sought.destination_id)
-        page = await list_deliveries(connection, context.space_id, sought, per_page, position)
-        counts = await count_deliveries(connection, context.space_id, sought, MOST_COUNTED)
+        if delivery_filter.destination_id is not None:
+            await fetch_destination(connection, context.space_id, delivery_filter.destination_id)
+        page = await list_deliveries(connection, context.space_id, delivery_filter, per_page, position)
+        counts = await count_deliveries(connection, context.space_id, delivery_filter, MOST_COUNTED)
     return {**page_answer(page, cursors), "counts": counts}
 
 
@@ -77,8 +77,8 @@ def _read_filter(query: Input, space: Space) -> DeliveryFilter:
 async def _list_destinations(context: ToolContext, _: Arguments) -> Any:
     async with context.transaction() as connection:
         rows = await list_destinations(connection, context.space_id)
-    described = [msgspec.to_builtins(describe_destination(row)) for row in rows]
-    return {"rows": [filled({name: row[name] for name in _LISTED}) for row in described]}
+    descriptions = [msgspec.to_builtins(describe_destination(row)) for row in rows]
+    return {"rows": [filled({name: row[name] for name in _LISTED}) for row in descriptions]}
 
 
 _LISTED = (

@@ -52,10 +52,10 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
     marks = _marks(highest)
     scale = HEIGHT / marks[0] if marks[0] else 0.0
     bands: list[Band] = []
-    below = [0.0] * steps
+    bottom = [0.0] * steps
     for index, top in enumerate(tops):
-        bands.append(Band(series[index].name, series[index].colour, _area(top, below, scale)))
-        below = top
+        bands.append(Band(series[index].name, series[index].colour, _area(top, bottom, scale)))
+        bottom = top
     line = _line(compared, scale) if compared and any(compared) else None
     return StackedChart(tuple(bands), line, marks, steps)
 
@@ -83,8 +83,8 @@ def sparkline(values: Sequence[float | None]) -> str:
 
 def _area(top: Sequence[float], below: Sequence[float], scale: float) -> str:
     points = _points(top, scale)
-    back = _points(below, scale)[::-1]
-    return "M" + "L".join(f"{x},{y}" for x, y in [*points, *back]) + "Z"
+    bottom_points = _points(below, scale)[::-1]
+    return "M" + "L".join(f"{x},{y}" for x, y in [*points, *bottom_points]) + "Z"
 
 
 def _line(values: Sequence[float], scale: float) -> str:

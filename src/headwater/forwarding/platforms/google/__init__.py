@@ -114,12 +114,14 @@ class Google(Platform):
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: GoogleSettings = destination.settings
         actions = dict.fromkeys(name for content in parts for name in content["destinationReferences"])
-        several = len(actions) > 1
+        has_several_actions = len(actions) > 1
         body = {
-            "destinations": [_make_destination(action, settings, is_named=several) for action in actions],
+            "destinations": [
+                _make_destination(action, settings, is_named=has_several_actions) for action in actions
+            ],
             "encoding": "HEX",
             "validateOnly": destination.test,
-            "events": parts if several else [_drop_references(content) for content in parts],
+            "events": parts if has_several_actions else [_drop_references(content) for content in parts],
         }
         url = f"{destination.url}/{settings.api_version}/events:ingest"
         return make_json_call(url, body, bearer(destination.access_token))

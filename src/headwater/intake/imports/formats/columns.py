@@ -43,14 +43,14 @@ class Columns:
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
         used_columns = {column for column, _ in self.mapped} | {*self.ignored}
-        picked = dict[str, Any](self.constants) | {
+        picked_values = dict[str, Any](self.constants) | {
             name: value for name, value in values.items() if name in self.fields and name not in used_columns
         }
         for column, name in self.mapped:
             value = _get_cell(values, column)
             if value is not None:
-                picked[name] = value
-        return picked
+                picked_values[name] = value
+        return picked_values
 
     def lines(self) -> list[str]:
         """Return the mapping as command-line options."""
@@ -161,7 +161,7 @@ def name_currency(values: dict[str, Any], money: Collection[str], default: str) 
     if not row_currency and len(possible) == 1:
         values["currency"] = next(iter(possible))
     elif (row_currency or default) not in possible:
-        accepted = " or ".join(sorted(possible)) or "the same for all amounts"
+        currencies_text = " or ".join(sorted(possible)) or "the same for all amounts"
         sign = cells[0].strip()[:30]
-        return {"currency": [f"The currency must be {accepted}, because of the sign in {sign}."]}
+        return {"currency": [f"The currency must be {currencies_text}, because of the sign in {sign}."]}
     return {}

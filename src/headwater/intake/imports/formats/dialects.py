@@ -132,10 +132,10 @@ def _detect_encoding(head: bytes, survey: EncodingSurvey) -> str:
         return "utf-16"
     sample = head[:4096]
     if len(sample) > 1 and b"\0" in sample:  # other encodings have no zero bytes in text
-        even, odd = sample[::2].count(0), sample[1::2].count(0)
-        if max(even, odd) < len(sample) // 8:
+        even_zeros, odd_zeros = sample[::2].count(0), sample[1::2].count(0)
+        if max(even_zeros, odd_zeros) < len(sample) // 8:
             raise UnreadableError(BINARY)
-        return "utf-16-le" if odd > even else "utf-16-be"
+        return "utf-16-le" if odd_zeros > even_zeros else "utf-16-be"
     if survey.is_utf8 or head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     try:
@@ -164,8 +164,8 @@ def _score(lines: list[str], delimiter: str) -> tuple[float, int]:
         return 0.0, 0
     if len(rows) > 2 and not lines[-1].endswith("\n"):
         rows.pop()  # it may be cut off
-    alike = sum(len(row) == len(rows[0]) for row in rows)
-    return alike / len(rows), len(rows[0])
+    equal_count = sum(len(row) == len(rows[0]) for row in rows)
+    return equal_count / len(rows), len(rows[0])
 
 
 def _parse_rows(lines: list[str], delimiter: str) -> Iterator[list[str]]:

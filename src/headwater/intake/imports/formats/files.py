@@ -186,15 +186,15 @@ def _read_table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list
         lines = _read_bounded_lines(text)
         for _ in range(dialect.lines_before):
             next(lines, "")
-        skipped = dialect.lines_before
+        skipped_lines = dialect.lines_before
         first = next(lines, "")
         while first and (SEPARATOR_LINE.fullmatch(first) or not first.strip(_BLANK)):
             first = next(lines, "")
-            skipped += 1
+            skipped_lines += 1
         reader = csv.reader(chain([first], lines), delimiter=dialect.delimiter)
-        yield reader.line_num + skipped, _read_header(reader)
+        yield reader.line_num + skipped_lines, _read_header(reader)
         for cells in _iter_cells(reader):
-            yield reader.line_num + skipped, cells
+            yield reader.line_num + skipped_lines, cells
     finally:
         with suppress(ValueError):  # an abandoned import has closed it
             text.detach()  # keep the stream open

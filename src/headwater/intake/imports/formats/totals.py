@@ -76,14 +76,14 @@ def names_total(cell: str) -> bool:
 def make_total_test(columns: Columns) -> RowTest:
     """Recognize total rows about people: the first cell is a label and no cell identifies a person."""
     by_field = {name: column for column, name in columns.mapped}
-    whose = [by_field.get(name, name) for name in _IDENTIFIERS]
+    identifier_columns = [by_field.get(name, name) for name in _IDENTIFIERS]
 
     def is_total(values: Mapping[str, Any]) -> bool:
         first = next((value for value in values.values() if value), "")
         return (
             isinstance(first, str)
             and is_total_label(first)
-            and not any(values.get(column) for column in whose)
+            and not any(values.get(column) for column in identifier_columns)
         )
 
     return is_total

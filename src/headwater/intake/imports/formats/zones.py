@@ -28,5 +28,5 @@ def is_local(value: Any) -> bool:
 
 def add_offset(value: str, zone: ZoneInfo) -> str:
     """Use the first instant of a repeated hour; shift forward in a gap."""
-    local = datetime.fromtimestamp(parse_instant(value), UTC).replace(tzinfo=None)
-    return first_instant(local, zone).isoformat()
+    local_time = datetime.fromtimestamp(parse_instant(value), UTC).replace(tzinfo=None)
+    return first_instant(local_time, zone).isoformat()

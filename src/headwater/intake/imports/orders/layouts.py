@@ -195,15 +195,15 @@ def read_columns(header: Sequence[str], choices: FileChoices) -> Columns:
     """Map a file's columns as over the API. Raises UnreadableError for an unknown header."""
     layout = BY_NAME[choices.form] if choices.form else recognize_layout(header)
     if layout is None and not choices.mapped:
-        titles = ", ".join(layout.title for layout in BY_NAME.values())
+        names = ", ".join(layout.title for layout in BY_NAME.values())
         raise UnreadableError(
-            f"the header matches no known export of orders ({titles}); map its columns with --map COLUMN=FIELD"
+            f"the header matches no known export of orders ({names}); map its columns with --map COLUMN=FIELD"
         )
     Columns(FIELDS, choices.mapped).check(header)
     fields = assign_columns(map_columns(header, layout), choices.mapped)
-    missing = [name for name in REQUIRED if name not in fields.values()]
-    if missing:
-        raise UnreadableError(f"no column has the {' and the '.join(missing)}: use --map COLUMN=FIELD")
+    missing_fields = [name for name in REQUIRED if name not in fields.values()]
+    if missing_fields:
+        raise UnreadableError(f"no column has the {' and the '.join(missing_fields)}: use --map COLUMN=FIELD")
     return read_choices(FIELDS, {column: fields.get(column, "") for column in header}, {}, maps_all=True)
 
 

@@ -114,9 +114,9 @@ def make_total_test(columns: Columns) -> totals.RowTest:
 
 def read(values: dict[str, Any], current_time: float) -> PastOrder:
     """Raise Invalid with the reason for a bad order or one that doesn't count."""
-    missing = [name for name in REQUIRED if is_blank(values.get(name))]
-    if missing:
-        raise Invalid.of_rules(dict.fromkeys(missing, "must be present."))
+    missing_names = [name for name in REQUIRED if is_blank(values.get(name))]
+    if missing_names:
+        raise Invalid.of_rules(dict.fromkeys(missing_names, "must be present."))
     refuse_uncounted(values)
     payload = _make_payload(values)
     referrer = payload.pop("referrer", None) or _find_text(values, "referrer")

@@ -138,7 +138,7 @@ def _read_shopify(answer: Any, _: str) -> list[ShopOrder]:
 
 
 def _read_shopify_order(order: dict[str, Any]) -> dict[str, Any]:
-    price, refunded = order["totalPriceSet"]["shopMoney"], order["totalRefundedSet"]["shopMoney"]
+    price, refunded_money = order["totalPriceSet"]["shopMoney"], order["totalRefundedSet"]["shopMoney"]
     customer, billing = _member(order, "customer"), _member(order, "billingAddress")
     journey = _member(order, "customerJourneySummary")
     visit = _member(journey, "lastVisit") or _member(journey, "firstVisit")
@@ -152,7 +152,7 @@ def _read_shopify_order(order: dict[str, Any]) -> dict[str, Any]:
         "status": order.get("displayFinancialStatus"),
         "amount": to_number(price["amount"]),
         "currency": price["currencyCode"],
-        "refunded": to_number(refunded["amount"]),
+        "refunded": to_number(refunded_money["amount"]),
         "email": order.get("email"),
         "phone": order.get("phone") or billing.get("phone"),
         "first_name": customer.get("firstName"),

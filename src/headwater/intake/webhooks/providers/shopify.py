@@ -129,10 +129,10 @@ def _money_back(document: MappingInput, topic: str, current_time: float) -> Acce
     if topic == "refunds/create":
         return _report_refunds(document, current_time, find(document, "order_id"), [document.body])
     if topic == "order_transactions/create":
-        alone = {"id": find(document, "id"), "transactions": [document.body]}
+        single_refund = {"id": find(document, "id"), "transactions": [document.body]}
         is_refund = find(document, "kind") in _KINDS_BACK
         return _report_refunds(
-            document, current_time, find(document, "order_id"), [alone] if is_refund else []
+            document, current_time, find(document, "order_id"), [single_refund] if is_refund else []
         )
     if topic == "orders/delete":
         void = MoneyBack(version=round(current_time * 1000))

@@ -94,8 +94,11 @@ class LinkedInSpend(SpendPlatform):
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
         authorized = super().authorize(request, credentials)
-        ours = {"Linkedin-Version": credentials.settings.api_version, "X-Restli-Protocol-Version": "2.0.0"}
-        return msgspec.structs.replace(authorized, headers={**authorized.headers, **ours})
+        version_headers = {
+            "Linkedin-Version": credentials.settings.api_version,
+            "X-Restli-Protocol-Version": "2.0.0",
+        }
+        return msgspec.structs.replace(authorized, headers={**authorized.headers, **version_headers})
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         # A throttled answer says nothing of a wait; counters start again at midnight UTC.
@@ -170,10 +173,10 @@ def _list(credentials: Credentials, kind: str, query: str) -> Exchange[list[Item
         headers = {"X-RestLi-Method": "FINDER"}
         body = yield Listed(EgressRequest(url=f"{url}&{size}{token}", method="GET", headers=headers))
         items += objects(body["elements"])
-        following = get_nested(body, "metadata", "nextPageToken")
-        if not following:
+        next_token = get_nested(body, "metadata", "nextPageToken")
+        if not next_token:
             return items
-        token = f"&pageToken={quote(following, safe='')}"
+        token = f"&pageToken={quote(next_token, safe='')}"
 
 
 def _read_urn(value: Any) -> str:

@@ -114,8 +114,10 @@ class MicrosoftSpend(SpendPlatform):
             return request
         authorized = super().authorize(request, credentials)
         settings: MicrosoftSpendSettings = credentials.settings
-        ours = microsoft_ads.make_headers(credentials.secrets, settings.customer_id, settings.account_id)
-        return msgspec.structs.replace(authorized, headers={**authorized.headers, **ours})
+        account_headers = microsoft_ads.make_headers(
+            credentials.secrets, settings.customer_id, settings.account_id
+        )
+        return msgspec.structs.replace(authorized, headers={**authorized.headers, **account_headers})
 
     def decode(self, answer: EgressResponse) -> Any:
         if not succeeded(answer) or not answer.body.startswith(b"PK"):
