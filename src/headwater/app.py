@@ -149,12 +149,12 @@ def create_app(
     shared = _services(settings, database_url, base_url, passwords or Passwords(), egress)
     headwater = _headwater(shared, database_url)
     ingest = ingest_endpoints(Ingest(shared.keys, headwater.inbox))
-    busiest = operation_endpoints(ingest, PREFIX, ingest) | _busy_endpoints(headwater)
-    endpoints = operation_endpoints(OPERATIONS, PREFIX, ingest) | busiest
-    app = Front(busiest, _routed(headwater, endpoints))
+    busy_endpoints = operation_endpoints(ingest, PREFIX, ingest) | _busy_endpoints(headwater)
+    endpoints = operation_endpoints(OPERATIONS, PREFIX, ingest) | busy_endpoints
+    app = Front(busy_endpoints, _routed(headwater, endpoints))
     if not is_traced():
         return app
-    return TracedRequests(app, {path for _, path in busiest}, served_space)
+    return TracedRequests(app, {path for _, path in busy_endpoints}, served_space)
 
 
 def serve(
@@ -197,7 +197,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
     figures = (backup_gauges, delivery_gauges, merge_figures(settings.merge_alert))
     egress = shared.public_egress
     hosted = HostedClients(egress, settings.brand) if settings.hosted_clients else None
-    for_assistants = McpServices(
+    mcp_services = McpServices(
         database,
         inbox,
         shared.base_url,
@@ -215,7 +215,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
         readiness=Shared(partial(takes_writes, database_url), READY_SECONDS),
         backlog=Shared(partial(read_backlog, database, figures)),
         clients=ClientDirectory(database, hosted),
-        assistants=SpaceEndpoint(for_assistants, settings.brand),
+        assistants=SpaceEndpoint(mcp_services, settings.brand),
     )
 
 

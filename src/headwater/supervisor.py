@@ -293,10 +293,10 @@ class Supervisor:
             child.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(child.died() for child in children):
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
+            remaining_seconds = deadline - time.monotonic()
+            if remaining_seconds <= 0:
                 break
-            self.wakeups.wait(remaining)
+            self.wakeups.wait(remaining_seconds)
         for child in children:
             child.send_signal(signal.SIGKILL)
         if self.embedded is not None:

@@ -29,18 +29,18 @@ class BacklogWatch:
 
     def look(self, connection: Connection[Any]) -> list[int]:
         """Return no Spaces: they need no further work."""
-        late: dict[tuple[int, int | None], datetime] = {
+        late_queues: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(
                 queries["late_destinations"], {"late": LATE}
             )
         }
-        late |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
-        for late_key in late.keys() - self._known:
-            log.warning("queue behind", **_log_values(late_key), since=late[late_key].isoformat())
-        for late_key in self._known - late.keys():
+        late_queues |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
+        for late_key in late_queues.keys() - self._known:
+            log.warning("queue behind", **_log_values(late_key), since=late_queues[late_key].isoformat())
+        for late_key in self._known - late_queues.keys():
             log.warning("queue caught up", **_log_values(late_key))
-        self._known = set(late)
+        self._known = set(late_queues)
         return []
 
 

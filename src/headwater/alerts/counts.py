@@ -61,8 +61,8 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
         add = queries["add"].format(rows=queries[measure])
         after, rows = watch.counted_id, MOST_ROWS
         while rows == MOST_ROWS:
-            of_measure = {**values, "measure": measure, "after": after}
-            rows, last = await fetch_one(connection, add, of_measure)
+            measure_values = {**values, "measure": measure, "after": after}
+            rows, last = await fetch_one(connection, add, measure_values)
             after = last or after
     await connection.execute(queries["refused"], values)
     before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEEP_COUNTS - 2 * DAY}

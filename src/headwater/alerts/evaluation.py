@@ -93,9 +93,11 @@ class AlertWatch(Struct, frozen=True):
             for sign in _find_signs(problems, history, local(current_time, space)):
                 await history.take(sign, current_time)
             await record_checks(connection, space, history, checks, current_time)
-            settled = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
+            settled_watch = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
             if not is_late and await add_counts(connection, space, watch):
-                settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
+                settled_watch = replace(
+                    settled_watch, counted_id=watch.settled_id, counted_at=watch.settled_at
+                )
                 if figures is not None:
                     await put_figures(connection, space.id, start, figures)
                     await count_deliveries(connection, space, watch, until)
@@ -103,10 +105,12 @@ class AlertWatch(Struct, frozen=True):
                     judge = _HourJudge(connection, space, table, history)
                     await judge.run(since, until)
                     await forget_history(connection, space.id, current_time)
-                    settled = replace(settled, judged_until=until)
+                    settled_watch = replace(settled_watch, judged_until=until)
             elif not is_late:  # counted from the same moment, once earlier events are processed
-                settled = replace(settled, settled_id=watch.settled_id, settled_at=watch.settled_at)
-            if not await watches.settle(connection, space, settled, current_time):
+                settled_watch = replace(
+                    settled_watch, settled_id=watch.settled_id, settled_at=watch.settled_at
+                )
+            if not await watches.settle(connection, space, settled_watch, current_time):
                 return []
             await self.announce(connection, space, select_announced(history.steps))
         return history.steps

@@ -181,8 +181,8 @@ class AlertHistory:
             ended_alert = replace(alert, well=0, ended_at=moment, cause=cause)
             await self._change(ended_alert, StepKind.ENDED, sign, moment)
         elif sign.is_out and sign.is_severe and not alert.is_severe:
-            worse = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
-            await self._change(worse, StepKind.WORSENED, sign, moment)
+            worse_alert = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
+            await self._change(worse_alert, StepKind.WORSENED, sign, moment)
         elif alert.well:
             await self._change(replace(alert, well=0), None, sign, moment)
 

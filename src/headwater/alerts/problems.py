@@ -72,15 +72,15 @@ class Alert(Struct, frozen=True):
 
     def command(self, space_id: int) -> str | None:
         options = f"--space {space_id} --destination {self.destination_id}"
-        of_connection = f"--space {space_id} --connection {self.connection_id}"
-        of_file = f"--space {space_id} --file {self.watched_file_id}"
+        connection_options = f"--space {space_id} --connection {self.connection_id}"
+        file_options = f"--space {space_id} --file {self.watched_file_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
             Rule.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
-            Rule.SPEND_CONNECTION_HELD: f"headwater spend resume {of_connection}",
-            Rule.SPEND_MISSING: f"headwater spend show {of_connection}",
-            Rule.SPEND_API_VERSION: f"headwater spend check {of_connection}",
-            Rule.WATCHED_FILE_FAILING: f"headwater watch show {of_file}",
+            Rule.SPEND_CONNECTION_HELD: f"headwater spend resume {connection_options}",
+            Rule.SPEND_MISSING: f"headwater spend show {connection_options}",
+            Rule.SPEND_API_VERSION: f"headwater spend check {connection_options}",
+            Rule.WATCHED_FILE_FAILING: f"headwater watch show {file_options}",
             Rule.KEY_EXPIRING: f"headwater key list --space {space_id}",
             Rule.EVENTS_REJECTED: "headwater queue rejected",
             Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} subscription=active",

@@ -51,10 +51,10 @@ async def read_hour_figures(
         for row in report.rows:
             day, hour = (key.value for key in row.keys)
             moment = datetime.fromisoformat(f"{day} {hour}:00:00")
-            orders, touched = (_to_integer(row.figures[FigureColumn(column)]) for column in columns)
+            orders, touched_orders = (_to_integer(row.figures[FigureColumn(column)]) for column in columns)
             figures += [
                 ReportedFigure("orders", "", moment, orders),
-                ReportedFigure("untouched", "", moment, orders - touched),
+                ReportedFigure("untouched", "", moment, orders - touched_orders),
             ]
     return figures
 

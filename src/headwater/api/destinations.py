@@ -44,18 +44,18 @@ async def create_destination(call: Call) -> DestinationAnswer:
     """Start forwarding events to an ad platform account."""
     new = read_new(await call.body())
     async with call.change() as connection:
-        stored = await destinations.create_destination(
+        destination = await destinations.create_destination(
             connection, call.space_id, new, call.services.sealing_key
         )
-    return describe_destination(stored)
+    return describe_destination(destination)
 
 
 async def get_destination(call: Call) -> DestinationAnswer:
     """Get a destination."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.connection() as connection:
-        stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
-    return describe_destination(stored)
+        destination = await destinations.fetch_destination(connection, call.space_id, destination_id)
+    return describe_destination(destination)
 
 
 async def update_destination(call: Call) -> DestinationAnswer:
@@ -63,10 +63,10 @@ async def update_destination(call: Call) -> DestinationAnswer:
     destination_id = call.path_id("destination_id")
     body = await call.body()
     async with call.change() as connection:
-        stored = await destinations.change_destination(
+        destination = await destinations.change_destination(
             connection, call.space_id, destination_id, body, call.services.sealing_key
         )
-    return describe_destination(stored)
+    return describe_destination(destination)
 
 
 async def delete_destination(call: Call) -> Message:
@@ -82,8 +82,8 @@ def changes_state(change: StateChange) -> Handler:
     async def change_state(call: Call) -> DestinationAnswer:
         destination_id = call.path_id("destination_id")
         async with call.change() as connection:
-            stored = await change(connection, call.space_id, destination_id)
-        return describe_destination(stored)
+            destination = await change(connection, call.space_id, destination_id)
+        return describe_destination(destination)
 
     return change_state
 
@@ -106,8 +106,8 @@ async def list_amounts(call: Call) -> HeldAmountList:
     """Compare the amounts that the platform has of the last 31 days' orders with their worth now."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.connection() as connection:
-        stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
-        amounts = await sum_held_amounts(connection, call.space_id, stored.id, stored.platform)
+        destination = await destinations.fetch_destination(connection, call.space_id, destination_id)
+        amounts = await sum_held_amounts(connection, call.space_id, destination.id, destination.platform)
     return HeldAmountList(amounts)
 
 

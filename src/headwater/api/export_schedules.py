@@ -33,8 +33,8 @@ async def create_export_schedule(call: Call) -> ExportScheduleAnswer:
     async with call.change() as connection:
         space = await fetch_space(connection, call.space_id)
         new = inputs.read_schedule(body, space)
-        stored = await schedules.create_schedule(connection, call.space_id, new)
-    return describe_schedule(call.space_id, stored)
+        schedule = await schedules.create_schedule(connection, call.space_id, new)
+    return describe_schedule(call.space_id, schedule)
 
 
 async def delete_export_schedule(call: Call) -> Message:

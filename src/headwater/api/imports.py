@@ -50,10 +50,10 @@ def creates(kind: str) -> Handler:
             detect_reading, kind, space=space, choices=request.choices, constants=request.constants
         )
         try:
-            received = await receive_file(shared.database, shared.storage, upload, pieces, choose)
+            received_file = await receive_file(shared.database, shared.storage, upload, pieces, choose)
         except UnreadableError as error:
             raise _invalid(error) from None
-        return QueuedImport(job_id, "queued", ASK, describe_reading(kind, received))
+        return QueuedImport(job_id, "queued", ASK, describe_reading(kind, received_file))
 
     return create_import
 

@@ -100,9 +100,11 @@ def acts(action: Action) -> Handler:
 async def check(call: Call) -> SpendConnectionCheck:
     """Ask the platform for the account and for its spend yesterday and today. Nothing is stored."""
     shared = call.services
-    stored = SealedConnections(shared.database.transaction, find_urls(shared.settings), shared.sealing_key)
+    sealed_connections = SealedConnections(
+        shared.database.transaction, find_urls(shared.settings), shared.sealing_key
+    )
     row = AccountKey(call.space_id, call.path_id("connection_id"))
-    return await check_connection(stored, shared.egress, row)
+    return await check_connection(sealed_connections, shared.egress, row)
 
 
 CONNECTION_ID = PathParameter("connection_id", "The connection's id.", {"pattern": "^[0-9]{1,18}$"})

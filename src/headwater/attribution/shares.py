@@ -110,17 +110,17 @@ class WeightedRecipients:
         recipients, (totals, places) = self._recipients, self._totals
         shares, remainders = _divide(units, recipients, self._weights, totals)
         left_over = units - _sum_shares(shares, recipients)
-        served = np.flatnonzero((left_over > 0) & (recipients.counts > 0))
-        if not len(served):
+        served_events = np.flatnonzero((left_over > 0) & (recipients.counts > 0))
+        if not len(served_events):
             return shares
         places = np.subtract(places, remainders, out=remainders)
         ordered, next_ones = np.sort(places), recipients.firsts + left_over
         last = np.full(len(units), -1)
-        last[served] = ordered[next_ones[served] - 1]
+        last[served_events] = ordered[next_ones[served_events] - 1]
         shares += places <= last[recipients.events]
-        partly_served = served[left_over[served] < recipients.counts[served]]
-        tied = partly_served[ordered[next_ones[partly_served]] == last[partly_served]]
-        shares[self._find_unserved(tied, places, last, left_over)] -= 1
+        partly_served = served_events[left_over[served_events] < recipients.counts[served_events]]
+        tied_events = partly_served[ordered[next_ones[partly_served]] == last[partly_served]]
+        shares[self._find_unserved(tied_events, places, last, left_over)] -= 1
         return shares
 
     def _find_unserved(
@@ -211,20 +211,20 @@ class DistinctSources(Struct, frozen=True):
         sizes = np.diff(begins, append=len(order))
         is_first = np.zeros(len(order), dtype=np.bool_)
         is_first[order[begins]] = True
-        met = np.flatnonzero(is_first)
-        events = credited.events[met]
+        first_indexes = np.flatnonzero(is_first)
+        events = credited.events[first_indexes]
         recipients = Recipients(events, np.bincount(events, minlength=len(credited.counts)))
         return cls(
-            WeightedRecipients(recipients, weights[sources[met]]),
+            WeightedRecipients(recipients, weights[sources[first_indexes]]),
             order,
             np.cumsum(is_first, dtype=np.int32)[order[begins]] - 1,
             Recipients(np.repeat(np.arange(len(sizes)), sizes), sizes),
         )
 
     def shares(self, units: IntArray) -> IntArray:
-        of_sources = self._met.shares(units)
+        source_shares = self._met.shares(units)
         shares = np.empty(len(self._order), dtype=np.int64)
-        shares[self._order] = self._touches.evenly(of_sources[self._turns])
+        shares[self._order] = self._touches.evenly(source_shares[self._turns])
         return shares
 
 

@@ -57,7 +57,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
     """Send the process's logs through this module, from `level` up; `log_format` is one of
     `log_lines.FORMATS`.
     """
-    shared: list[structlog.typing.Processor] = [
+    shared_processors: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.ExtraAdder(),
@@ -68,7 +68,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
+        foreign_pre_chain=shared_processors,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             log_lines.processor(log_format),
@@ -85,7 +85,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.stdlib.PositionalArgumentsFormatter(),
-            *shared,
+            *shared_processors,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -80,8 +80,8 @@ class Mask:
         return value
 
     def _member(self, name: str, value: Any) -> Any:
-        hidden = name in self._quotes or (isinstance(value, str) and is_sensitive(name))
-        return MASKED if hidden else self._document(value)
+        is_hidden = name in self._quotes or (isinstance(value, str) and is_sensitive(name))
+        return MASKED if is_hidden else self._document(value)
 
     def without_values(self, text: str) -> str:
         """Return a text of ours with only the values masked; it quotes nothing else."""
@@ -137,8 +137,8 @@ def _forms(value: str) -> set[str]:
     """Return how a value may be quoted: unchanged, lower case, in a URL, in JSON, without its `+`."""
     plain = {value, value.lower(), value.removeprefix("+")}
     encoded = {quote(form, safe="") for form in plain}
-    in_json = {msgspec.json.encode(form).decode()[1:-1] for form in plain}
-    return plain | encoded | in_json
+    json_forms = {msgspec.json.encode(form).decode()[1:-1] for form in plain}
+    return plain | encoded | json_forms
 
 
 def _is_word(text: str, start: int, end: int) -> bool:

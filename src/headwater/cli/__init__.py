@@ -47,6 +47,6 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
 
     known_names = Names(READERS)
     for name, full in unknown.items():
-        if near := known_names.near(name):
-            suggestion = " or ".join(PREFIX + name.upper() for name in near)
+        if near_names := known_names.near(name):
+            suggestion = " or ".join(PREFIX + name.upper() for name in near_names)
             raise SettingError(f"{full}: there is no such setting. Did you mean {suggestion}?")

@@ -246,7 +246,7 @@ def _as_text(destination: Row) -> str:
         for event in mapping
         if event["sent_as"] is not None
     ]
-    unsent = [event["event_name"] for event in mapping if event["sent_as"] is None]
+    unsent_names = [event["event_name"] for event in mapping if event["sent_as"] is None]
     name = plain_text(destination["name"])
     return join_sections(
         [
@@ -255,7 +255,7 @@ def _as_text(destination: Row) -> str:
             section("Settings", list_values(list(destination["settings"].items()))),
             section("Deliveries", list_values(list(destination["deliveries"].items()))),
             section("Sent as", list_values(names)),
-            section("Not sent", wrap(", ".join(unsent))),
+            section("Not sent", wrap(", ".join(unsent_names))),
             section("Warnings", "\n".join(wrap(text) for text in destination["warnings"])),
         ]
     )

@@ -171,13 +171,13 @@ def _all_columns(*, with_sources: bool) -> list[str]:
 def _choose_format(arguments: Namespace) -> FileForm:
     """Choose by option, then file name, else JSON lines."""
     target = Path(arguments.output)
-    by_gzip = target.suffix == ".gz"
-    ending = target.with_suffix("").suffix if by_gzip else target.suffix
+    is_gzip = target.suffix == ".gz"
+    ending = target.with_suffix("").suffix if is_gzip else target.suffix
     is_format = ending.removeprefix(".") in frozenset(Format)
     format_ = Format(arguments.format or (ending.removeprefix(".") if is_format else Format.NDJSON))
-    if format_ is Format.PARQUET and by_gzip:
+    if format_ is Format.PARQUET and is_gzip:
         raise Failure("--output must not end in .gz: Parquet is compressed inside")
-    return FileForm(format_, by_gzip)
+    return FileForm(format_, is_gzip)
 
 
 def _write(

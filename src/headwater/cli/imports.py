@@ -142,8 +142,8 @@ def _read_access(arguments: Namespace) -> ShopAccess:
     """Raise Failure."""
     api, secrets = SHOP_APIS[arguments.platform], read_secrets(arguments.secret)
     if secrets.keys() != {*api.secrets}:
-        needed = " and ".join(f"--secret {name}=@FILE" for name in api.secrets)
-        raise Failure(f"{api.title} needs {needed}")
+        needed_options = " and ".join(f"--secret {name}=@FILE" for name in api.secrets)
+        raise Failure(f"{api.title} needs {needed_options}")
     origin = (arguments.shop or api.origin).rstrip("/")
     if not origin:
         raise Failure("--shop: the address of the shop is needed, such as https://shop.example")

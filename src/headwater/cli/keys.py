@@ -47,12 +47,13 @@ async def create_key(settings: Settings, arguments: Namespace) -> Noted:
     scopes = arguments.scope or keys.SCOPES
     limits = keys.KeyLimits(read_lifetime(arguments.expires), read_addresses(arguments.addresses))
     async with change(settings, arguments, "api_key") as connection:
-        key, stored = await keys.create_key(
+        key, stored_key = await keys.create_key(
             connection, arguments.space, arguments.name, scopes, limits=limits
         )
         url = await fetch_base_url(connection, settings)
     return Noted(
-        _describe_new(key, stored), f"The API is at {url}/public-api/v1; {url}/docs begins with a first call."
+        _describe_new(key, stored_key),
+        f"The API is at {url}/public-api/v1; {url}/docs begins with a first call.",
     )
 
 
@@ -81,9 +82,11 @@ async def list_keys(settings: Settings, arguments: Namespace) -> Output:
 async def rotate_key(settings: Settings, arguments: Namespace) -> Noted:
     overlap = read_overlap(arguments.overlap)
     async with change(settings, arguments, "api_key") as connection:
-        key, stored, ends_at = await keys.rotate_key(connection, arguments.space, arguments.key_id, overlap)
+        key, stored_key, ends_at = await keys.rotate_key(
+            connection, arguments.space, arguments.key_id, overlap
+        )
     note = f"The old key works until {ends_at:%Y-%m-%d %H:%M} UTC."
-    return Noted(_describe_new(key, stored) | {"old_key_ends_at": ends_at}, note)
+    return Noted(_describe_new(key, stored_key) | {"old_key_ends_at": ends_at}, note)
 
 
 @group.command("restrict", "allow a key only from some addresses", _KEY_ID, _ADDRESSES, SPACE, JSON)

@@ -66,7 +66,7 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
     leash.hold(arguments)
     try:
         with exported(), _count_fetch():
-            stored = asyncio.run(_fetch(settings))
+            result = asyncio.run(_fetch(settings))
     except RatesUnavailableError as error:
         if not arguments.leash:
             raise Failure(f"{settings.rates_url}: {error}") from None
@@ -75,9 +75,9 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
         return 1
     if arguments.leash:
         logs.configure(settings.log_level, settings.log_format)
-        log.info("rates fetched", rates=stored["rates"], last_day=str(stored["last_day"]))
+        log.info("rates fetched", rates=result["rates"], last_day=str(result["last_day"]))
     else:
-        print_output(stored, as_json=arguments.json)
+        print_output(result, as_json=arguments.json)
     return 0
 
 

@@ -130,9 +130,11 @@ def check(settings: Settings, arguments: Namespace) -> int:
     async def ask() -> SpendConnectionCheck:
         async with transaction(settings) as connection:
             service = await with_service_addresses(connection, settings)
-        stored = SealedConnections(lambda: transaction(settings), find_urls(service), key)
+        sealed_connections = SealedConnections(lambda: transaction(settings), find_urls(service), key)
         async with Egress(list_operator_hosts(service)) as egress:
-            return await check_connection(stored, egress, AccountKey(arguments.space, arguments.connection))
+            return await check_connection(
+                sealed_connections, egress, AccountKey(arguments.space, arguments.connection)
+            )
 
     check_result = asyncio.run(ask())
     print_output(msgspec.to_builtins(check_result), as_json=arguments.json)

@@ -126,8 +126,8 @@ async def check(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
     async with change(settings, arguments, "trained_model", "current_model") as connection:
-        removed = await find_trained_model(connection, arguments.space, arguments.name)
-        await remove_trained_model(connection, arguments.space, removed)
+        removed_model = await find_trained_model(connection, arguments.space, arguments.name)
+        await remove_trained_model(connection, arguments.space, removed_model)
     return {"removed": arguments.name}
 
 

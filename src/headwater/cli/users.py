@@ -129,13 +129,17 @@ async def disable(settings: Settings, arguments: Namespace) -> Noted:
     async with change(settings, arguments, "user") as connection:
         user = await fetch_user(connection, arguments.email)
         ended_logins = await users.disable_user(connection, user)
-        owned = [
+        ownerless_space_ids = [
             membership.space_id
             for membership in await members.list_joined(connection, user.id)
             if membership.role is Role.OWNER
             and not await members.has_other_owner(connection, membership.space_id, user.id)
         ]
-    row = {"email": user.email, **msgspec.structs.asdict(ended_logins), "spaces_without_owner": owned}
+    row = {
+        "email": user.email,
+        **msgspec.structs.asdict(ended_logins),
+        "spaces_without_owner": ownerless_space_ids,
+    }
     return Noted(row, "API keys that they know still work. Revoke those in each Space.")
 
 

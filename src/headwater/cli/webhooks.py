@@ -109,9 +109,9 @@ async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
         found_rows = await deliveries.list_deliveries(
             connection, arguments.space, arguments.webhook_id, arguments.limit
         )
-    hidden = set[str]() if arguments.bodies else {"headers", "body"}
+    hidden_names = set[str]() if arguments.bodies else {"headers", "body"}
     rows = [asdict(delivery) for delivery in found_rows]
-    return [{name: row[name] for name in row if name not in hidden} for row in rows]
+    return [{name: row[name] for name in row if name not in hidden_names} for row in rows]
 
 
 @group.command(

@@ -96,16 +96,16 @@ def once_token(key: bytes, form: str, bound: str = "") -> str:
 
 async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
     """Raise FormRefused for a form from another site or visitor, Invalid for a malformed one."""
-    posted = await _read(request)
-    _check_token(posted, key, form)
-    return posted
+    posted_form = await _read(request)
+    _check_token(posted_form, key, form)
+    return posted_form
 
 
 async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
     """Check the `once_token`; `spend` uses it up."""
-    posted = await _read(request)
-    check_once(posted, key, form, bound)
-    return posted
+    posted_form = await _read(request)
+    check_once(posted_form, key, form, bound)
+    return posted_form
 
 
 def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> None:
@@ -128,9 +128,9 @@ async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
     """Read at most `limit` bytes, with files decoded to text. Raise FormRefused, Invalid."""
     is_multipart = _kind(request) == "multipart/form-data"
-    posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
-    _check_token(posted, key, form)
-    return posted
+    posted_form = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
+    _check_token(posted_form, key, form)
+    return posted_form
 
 
 async def _read_parts(request: Request, limit: int) -> PostedForm:

@@ -76,9 +76,9 @@ async def post_create(visit: PageVisit) -> Response:
     limits = KeyLimits(
         read_lifetime(visit.form.text("expires")), read_addresses(visit.form.text("addresses"))
     )
-    key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
+    key, stored_key = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id, limits)
     await visit.spend()
-    return await _page(visit, made={"key": key, "name": stored.name, "old_ends_at": None})
+    return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": None})
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
@@ -90,10 +90,10 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 async def post_rotate(visit: PageVisit) -> Response:
     """Show the key that replaces another, once."""
     number, overlap = visit.form.number("key"), read_overlap(visit.form.text("overlap"))
-    rotated = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
-    key, stored, ends_at = rotated
+    rotation = await rotate_key(visit.connection, visit.space.id, number, overlap, visit.user_id)
+    key, stored_key, ends_at = rotation
     await visit.spend()
-    return await _page(visit, made={"key": key, "name": stored.name, "old_ends_at": ends_at})
+    return await _page(visit, made={"key": key, "name": stored_key.name, "old_ends_at": ends_at})
 
 
 @ROUTES.action(

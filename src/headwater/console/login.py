@@ -110,9 +110,9 @@ async def post_login(request: Request) -> Response:
         return response
     async with shared.database.connection() as connection:
         user = await find_user(connection, account)
-    usable = user is not None and user.disabled_at is None and ways.takes_password(user.id)
-    stored = user.password_hash if user is not None and usable else None
-    verdict = await shared.passwords.verify(stored, form.text("password"))
+    is_usable = user is not None and user.disabled_at is None and ways.takes_password(user.id)
+    stored_hash = user.password_hash if user is not None and is_usable else None
+    verdict = await shared.passwords.verify(stored_hash, form.text("password"))
     if user is None or not verdict.matches:
         # An unknown account causes the same work: the time of an answer must not show which accounts exist.
         await _note_failure(request, user)
@@ -147,9 +147,9 @@ async def begin_session(
     factor_at: datetime | None = None,
 ) -> str:
     """Replace the browser's session, and record the login. Return the new session's token."""
-    token, opened = await replace_session(connection, request, user, visitor, factor_at=factor_at)
-    if opened:
-        await add_entry(connection, make_action(request, user.id), opened)
+    token, session_changes = await replace_session(connection, request, user, visitor, factor_at=factor_at)
+    if session_changes:
+        await add_entry(connection, make_action(request, user.id), session_changes)
     return token
 
 

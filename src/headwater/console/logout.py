@@ -93,8 +93,8 @@ async def _read_logout(request: Request, provider: SsoProvider) -> dict[str, Any
     expected = Expected(metadata.issuer, provider.client_id, time.time())
     claims = await shared.providers.verify(metadata, lambda keys: check_logout_token(token, keys, expected))
     async with shared.database.transaction() as connection:
-        fresh = await take_attempt(connection, "sso logout", token, 1, ONCE_SECONDS)
-    if not fresh.admitted:
+        attempt = await take_attempt(connection, "sso logout", token, 1, ONCE_SECONDS)
+    if not attempt.admitted:
         raise SsoRefused(SsoReason.USED_BEFORE)
     return claims
 

@@ -90,14 +90,14 @@ async def post_role(visit: PageVisit) -> FlashMessage:
 @ROUTES.action("/remove", _managing_form("remove", Permission.READ), conflict=_refuse_change)
 async def post_remove(visit: PageVisit) -> Response | FlashMessage:
     member = await _fetch_member(visit)
-    leaves = member.user_id == visit.user_id
-    if not leaves:
+    is_leaving = member.user_id == visit.user_id
+    if not is_leaving:
         visit.inside.require(managing(member.role))
     await members.remove_member(visit.connection, visit.space.id, member.user_id)
     if visit.form.text("revoke_keys"):
         visit.inside.require(Permission.MANAGE_KEYS)
         await revoke_keys_made_by(visit.connection, visit.space.id, member.user_id)
-    return redirect(visit.request, HOME, FlashMessage.LEFT) if leaves else FlashMessage.MEMBER_REMOVED
+    return redirect(visit.request, HOME, FlashMessage.LEFT) if is_leaving else FlashMessage.MEMBER_REMOVED
 
 
 @ROUTES.action("/uninvite", _managing_form("uninvite"))

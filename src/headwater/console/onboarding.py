@@ -110,9 +110,9 @@ async def _begin_first_session(
     connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
 ) -> str:
     """Return the token of a new user's session, and record both."""
-    token, opened = await replace_session(connection, request, user, visitor)
-    created = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
-    await add_entry(connection, make_action(request, user.id), [created, *opened])
+    token, session_changes = await replace_session(connection, request, user, visitor)
+    user_change = AuditChange("user", user.id, after={"email": HIDDEN_VALUE})
+    await add_entry(connection, make_action(request, user.id), [user_change, *session_changes])
     return token
 
 

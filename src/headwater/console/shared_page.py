@@ -34,13 +34,15 @@ _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
 
 async def show_shared(request: Request) -> Response:
     async with services(request).database.transaction() as connection:
-        shared = await find_shared(connection, request.path_params["token"])
-        await confine(connection, shared.space_id)
-        space = await fetch_space(connection, shared.space_id)
-        await note_opening(connection, shared)
-    query = Query(shared.query.encode())
-    page = ReportPage(request, space, [], query, SharedView.read(query), shared.name, shared.with_notes)
-    return await _RENDERERS[shared.page](page)
+        shared_page = await find_shared(connection, request.path_params["token"])
+        await confine(connection, shared_page.space_id)
+        space = await fetch_space(connection, shared_page.space_id)
+        await note_opening(connection, shared_page)
+    query = Query(shared_page.query.encode())
+    page = ReportPage(
+        request, space, [], query, SharedView.read(query), shared_page.name, shared_page.with_notes
+    )
+    return await _RENDERERS[shared_page.page](page)
 
 
 ROUTES = [Route(f"{SHARED}/{{token}}", show_shared, methods=["GET"])]

@@ -132,9 +132,9 @@ async def finish(request: Request, provider: SsoProvider) -> Response:
 async def _count(shared: Services, pending: PendingSignIn, address: str) -> None:
     """Use up the sign-in, once, and one attempt of the address. Raise SsoRefused."""
     async with shared.database.transaction() as connection:
-        fresh = await take_attempt(connection, "sso", pending.state, 1, SIGN_IN_SECONDS + 60)
+        attempt = await take_attempt(connection, "sso", pending.state, 1, SIGN_IN_SECONDS + 60)
         allowed = await take_attempt(connection, "sso from", address, ATTEMPTS, WINDOW_SECONDS)
-    if not fresh.admitted:
+    if not attempt.admitted:
         raise SsoRefused(SsoReason.USED_BEFORE)
     if not allowed.admitted:
         raise SsoRefused(SsoReason.TOO_MANY_ATTEMPTS)
@@ -160,8 +160,8 @@ async def _admit(request: Request, provider: SsoProvider, tokens: SignInTokens) 
                 make_action(request, user.id, space_id),
                 [AuditChange("member", user.id, after={"role": role})],
             )
-        token, opened = await replace_session(connection, request, user, before, origin)
-        if changes := [*_list_changes(admission, provider.name), *opened]:
+        token, session_changes = await replace_session(connection, request, user, before, origin)
+        if changes := [*_list_changes(admission, provider.name), *session_changes]:
             await add_entry(connection, make_action(request, user.id), changes)
         return token, user
 

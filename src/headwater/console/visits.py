@@ -213,10 +213,10 @@ async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
     """Raise Forbidden for a foreign or outdated form, SeeOther to the second factor for a dangerous one."""
     visitor = await require_visitor(request)
     read_form = forms.read_form_once if form.once else forms.read_form
-    posted = await read_form(request, visitor.form_key, form.name)
+    posted_form = await read_form(request, visitor.form_key, form.name)
     if form.is_dangerous:
         require_fresh_factor(request, visitor)
-    return posted
+    return posted_form
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:

@@ -33,11 +33,11 @@ def tie() -> list[str]:
     is unavailable or blocked by a system call filter. systemd, whose units have such filters, ends all
     processes of a unit.
     """
-    tied = ["setpriv", "--pdeathsig", "INT"]
+    command = ["setpriv", "--pdeathsig", "INT"]
     if sys.platform != "linux" or not shutil.which("setpriv"):
         return []
-    process = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
-    return tied if process.returncode == 0 else []
+    process = subprocess.run([*command, "setpriv", "--version"], capture_output=True, check=False)
+    return command if process.returncode == 0 else []
 
 
 def _is_root() -> bool:

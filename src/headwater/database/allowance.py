@@ -54,14 +54,14 @@ class spend:
 
     def __enter__(self) -> float:
         self._allowance = _current.get()
-        remaining = self._seconds
+        remaining_seconds = self._seconds
         if self._allowance is not None:
-            self._allowance.seconds = max(self._allowance.seconds, remaining)
-            remaining = self._allowance.seconds - self._allowance.spent
-        if remaining <= 0:
+            self._allowance.seconds = max(self._allowance.seconds, remaining_seconds)
+            remaining_seconds = self._allowance.seconds - self._allowance.spent
+        if remaining_seconds <= 0:
             raise PoolTimeout("the request has used up its database time")
         self._started = time.monotonic()
-        return self._started + remaining
+        return self._started + remaining_seconds
 
     def __exit__(self, *_: object) -> None:
         if self._allowance is not None:

@@ -47,10 +47,10 @@ def explain_other_major(root: Path, major: int) -> str | None:
     made_by = read_major(cluster)
     if made_by == major:
         return None
-    brings = f"{cluster} is of PostgreSQL {made_by}, and this version brings {major}"
+    explanation = f"{cluster} is of PostgreSQL {made_by}, and this version brings {major}"
     if made_by > major:
-        return f"{brings}: use the version of Headwater that last served it; nothing was changed"
-    return f"{brings}: stop the service and run `headwater upgrade --data-dir {root}`, once"
+        return f"{explanation}: use the version of Headwater that last served it; nothing was changed"
+    return f"{explanation}: stop the service and run `headwater upgrade --data-dir {root}`, once"
 
 
 def upgrading_directory(root: Path) -> Path:

@@ -61,7 +61,7 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
     for campaign, name, daily in account.campaigns:
         amount = _cents(daily * dice.uniform(0.7, 1.3))
         clicks = round(float(amount) / dice.uniform(0.6, 1.1))
-        claimed = round(clicks * dice.uniform(0.01, 0.05))
+        claimed_conversions = round(clicks * dice.uniform(0.01, 0.05))
         names = {"campaign_name": name} if name else {}
         total += amount
         yield (
@@ -72,8 +72,8 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
                 "amount": f"{amount}",
                 "clicks": clicks,
                 "impressions": clicks * dice.randrange(40, 90),
-                "platform_conversions": claimed,
-                "platform_revenue": f"{_cents(claimed * 95.0)}",
+                "platform_conversions": claimed_conversions,
+                "platform_revenue": f"{_cents(claimed_conversions * 95.0)}",
             }
         )
     if day.day == 1 and account.fee:  # for the whole account, not broken down

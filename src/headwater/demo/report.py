@@ -40,9 +40,9 @@ def render(report: SampleReport, currency: str) -> str:
     """Return a table; each column adds up to the total."""
     sources = {source for credited in report.by_model.values() for source in credited}
     first = report.by_model[MODELS[0]]
-    ranked = sorted(sources - {UNATTRIBUTED}, key=lambda name: -first.get(name, Decimal(0)))
+    ranked_sources = sorted(sources - {UNATTRIBUTED}, key=lambda name: -first.get(name, Decimal(0)))
     rows = [["source", *(f"{model} ({currency})" for model in MODELS)]]
-    for source in [*ranked, UNATTRIBUTED]:
+    for source in [*ranked_sources, UNATTRIBUTED]:
         amounts = [report.by_model[model].get(source, Decimal(0)) for model in MODELS]
         rows.append([source, *(f"{amount:,.2f}" for amount in amounts)])
     totals = [sum(report.by_model[model].values(), Decimal(0)) for model in MODELS]

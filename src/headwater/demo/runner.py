@@ -126,8 +126,8 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
-        existing = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
-        space = existing[0] if existing else await spaces.create_space(connection, changes)
+        existing_spaces = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
+        space = existing_spaces[0] if existing_spaces else await spaces.create_space(connection, changes)
         await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         await begin_alerts(connection, space)
         if not await sites.list_sites(connection, space.id):
@@ -252,9 +252,9 @@ class _Filling:
     def _test_site(self, sample: SampleSpace) -> None:
         """Test the site after everything else: a test counts only data received since it began."""
         url = f"{sample.shop.origin}/"
-        site_test = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
-        if site_test is not None:
-            walk_through(self._tracker(sample), self._client(sample), sample.shop, site_test)
+        click_id = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
+        if click_id is not None:
+            walk_through(self._tracker(sample), self._client(sample), sample.shop, click_id)
             self._wait()
 
     def _client(self, sample: SampleSpace) -> ApiClient:

@@ -88,20 +88,20 @@ def _copy(value: Any) -> Any:
 
 
 def _describe(operation: Operation) -> Schema:
-    description_members: Schema = {
+    operation_object: Schema = {
         "tags": [operation.tag],
         "summary": operation.summary,
         "operationId": operation.id,
         "responses": _responses(operation),
     }
     if description := operation.describe():
-        description_members["description"] = description
+        operation_object["description"] = description
     in_path = [_parameter(parameter) for parameter in operation.path_parameters]
     if parameters := [*in_path, *operation.parameters]:
-        description_members["parameters"] = parameters
+        operation_object["parameters"] = parameters
     if operation.body is not None:
-        description_members["requestBody"] = operation.body
-    return description_members
+        operation_object["requestBody"] = operation.body
+    return operation_object
 
 
 def _parameter(parameter: PathParameter) -> Schema:
@@ -120,9 +120,9 @@ def _responses(operation: Operation) -> Schema:
     responses = {operation.status: common_members | _describe_answer(operation.answer)}
     if operation.conflict is not None:
         responses[CONFLICT] = _describe_answer(operation.conflict)
-    shared = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})
+    shared_statuses = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})
     return {str(status): _limited(response) for status, response in responses.items()} | {
-        str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in shared
+        str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in shared_statuses
     }
 
 

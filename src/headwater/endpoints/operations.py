@@ -80,8 +80,8 @@ class Operation:
         return self.description or cleandoc(getattr(self.handler, "__doc__", None) or "")
 
     def error_statuses(self) -> list[int]:
-        of_bodies = ERRORS_OF_BODIES if self.body is not None else ()
-        return sorted({*ERRORS_OF_ALL, *of_bodies, *self.errors})
+        body_errors = ERRORS_OF_BODIES if self.body is not None else ()
+        return sorted({*ERRORS_OF_ALL, *body_errors, *self.errors})
 
 
 def limits_by_bucket(limits: Iterable[RateLimit]) -> Mapping[str, RateLimit]:

@@ -87,14 +87,14 @@ def _credited_lines(
     model = MODELS[attribution.model]
     is_shared_out = model.take is CreditedTouches.EACH
     parts = fields.line_parts(names, fields.compose_credit(model))
-    shared = [line_part for line_part in parts if line_part.is_per_event and is_shared_out]
-    other_names = [name for line_part in parts if line_part not in shared for name in line_part.names]
+    shared_parts = [line_part for line_part in parts if line_part.is_per_event and is_shared_out]
+    other_names = [name for line_part in parts if line_part not in shared_parts for name in line_part.names]
     columns = [(SQL("e.{}").format(name), name) for name in fields.event_columns(other_names)]
-    columns += [(line_part.json, line_part.column) for line_part in shared]
+    columns += [(line_part.json, line_part.column) for line_part in shared_parts]
     amounts = fields.select_amounts(names)
     events = queries["credited_events"].format(
         columns=SQL("").join(SQL(", {} AS {}").format(*column) for column in columns),
-        joins=fields.joins([name for line_part in shared for name in line_part.names], {"e"}),
+        joins=fields.joins([name for line_part in shared_parts for name in line_part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS if is_shared_out else _BY_OWNER[attribution.by_company],
         **compose_exchange("e", with_amount=len(amounts) > 1),
@@ -102,7 +102,7 @@ def _credited_lines(
     event_columns = [SQL("e.{}").format(name) for _, name in columns]
     return queries["credited_lines"].format(
         line=SQL(" || ").join(
-            SQL("e.{}").format(line_part.column) if line_part in shared else line_part.json
+            SQL("e.{}").format(line_part.column) if line_part in shared_parts else line_part.json
             for line_part in parts
         ),
         rows=credited_rows(attribution, SQL("true"), events, event_columns, amounts),

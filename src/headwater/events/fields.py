@@ -189,7 +189,7 @@ class LinePart(Struct, frozen=True):
 
 def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
     parts: list[LinePart] = []
-    for of_event, group in groupby(names, lambda name: FIELDS[name].is_per_event):
+    for is_per_event, group in groupby(names, lambda name: FIELDS[name].is_per_event):
         part_names = tuple(group)
         members = [
             SQL("{} || coalesce({}, 'null')").format(
@@ -202,7 +202,7 @@ def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
         ]
         closed_members = [*members, SQL("'}}'").format()] if part_names[-1] == names[-1] else members
         column = Identifier(f"part_{len(parts)}")
-        parts.append(LinePart(column, SQL(" || ").join(closed_members), part_names, of_event))
+        parts.append(LinePart(column, SQL(" || ").join(closed_members), part_names, is_per_event))
     return parts
 
 
@@ -218,5 +218,5 @@ def event_columns(names: Iterable[str]) -> list[Identifier]:
 
 def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:
     """Compose joins, except of tables already joined."""
-    needed = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)
-    return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)
+    needed_aliases = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)
+    return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed_aliases)

@@ -129,16 +129,16 @@ class _Narrowed:
 
     async def next_events(self, limit: int) -> list[int]:
         if self._walk is None:
-            walked = self._walked
-            await walked.plan(by_key=False)
+            page_events = self._walked
+            await page_events.plan(by_key=False)
             narrowing = (
                 narrow_by_mask(self._attribution)
                 if self._are_common
-                else await narrow(walked.connection, walked.space_id, self._attribution)
+                else await narrow(page_events.connection, page_events.space_id, self._attribution)
             )
-            walked.conditions.append(narrowing.only)
-            walked.bound |= narrowing.parameters
-            self._walk = _EveryEvent(walked)
+            page_events.conditions.append(narrowing.only)
+            page_events.bound |= narrowing.parameters
+            self._walk = _EveryEvent(page_events)
         return await self._walk.next_events(limit)
 
 

@@ -60,15 +60,15 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     if selection.attribution:
         bound |= selection.attribution.parameters()
-    walked = PageEvents(connection, space_id, request, conditions, bound)
-    walk = start_walk(walked)
+    page_events = PageEvents(connection, space_id, request, conditions, bound)
+    walk = start_walk(page_events)
     limit = request.per_page + 1
     rows: list[tuple[Any, ...]] = []
     while len(rows) < limit and (event_ids := await walk.next_events(limit)):
         page = _page(_page_form(request, walk.unmet))
-        rows += await _fetch_rows(walked, page, event_ids, limit - len(rows))
+        rows += await _fetch_rows(page_events, page, event_ids, limit - len(rows))
     unpack = unpack_amount_key if request.by_amount else unpack_key
-    rows = rows[::-1] if walked.backward else rows
+    rows = rows[::-1] if page_events.backward else rows
     return make_page(rows, request.per_page, request.position, unpack)
 
 
@@ -160,9 +160,9 @@ def _page(form: _PageForm) -> Statement:
     event_order = SQL("e.nth")
     if form.unmet:
         event_order = sorted_by(event_key.inside, direction)
-        unmet = SQL(cast("LiteralString", form.unmet))
+        unmet_conditions = SQL(cast("LiteralString", form.unmet))
         events = queries["candidates"].format(
-            conditions=unmet, order=event_order, **compose_exchange("e", with_amount=is_exchanged)
+            conditions=unmet_conditions, order=event_order, **compose_exchange("e", with_amount=is_exchanged)
         )
     if form.attribution:
         rows = credited_rows(form.attribution, condition, events, amounts=amounts)

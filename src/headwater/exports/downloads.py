@@ -17,17 +17,17 @@ from headwater.http.errors import Forbidden, plain
 async def download(request: Request) -> Response:
     """Raise Forbidden for an invalid link."""
     shared = services(request)
-    requested = Download(request.path_params["file"], request.path_params["download_name"])
-    if not requested.admits(shared.signing_key, dict(request.query_params), time.time()):
+    requested_file = Download(request.path_params["file"], request.path_params["download_name"])
+    if not requested_file.admits(shared.signing_key, dict(request.query_params), time.time()):
         raise Forbidden("This link is not valid, or it has expired.")
     if not isinstance(shared.storage, LocalFolder):
         raise plain(404)
-    path = shared.storage.path(requested.file)
+    path = shared.storage.path(requested_file.file)
     if not path.is_file():
         raise plain(404)
     headers = {"Cache-Control": "private, no-store"}
-    media_type = content_type(requested.file)
-    return FileResponse(path, 200, headers, media_type, filename=requested.download_name)
+    media_type = content_type(requested_file.file)
+    return FileResponse(path, 200, headers, media_type, filename=requested_file.download_name)
 
 
 DOWNLOAD_ROUTES = [Route(f"{PATH}/{{file}}/{{download_name}}", download, methods=["GET", "HEAD"])]

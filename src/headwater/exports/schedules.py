@@ -155,8 +155,8 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             zone = ZoneInfo(row.pop("timezone"))
             schedule = ExportSchedule(**row)
             days = schedule.days.to_write(current_time, zone)
-            of_schedule = {"space_id": space_id, "schedule_id": schedule.id}
-            connection.execute(queries["try_failed_again"], of_schedule)
+            schedule_values = {"space_id": space_id, "schedule_id": schedule.id}
+            connection.execute(queries["try_failed_again"], schedule_values)
             runs = _runs(space_id, schedule, days, zone, current_time)
             connection.execute(queries["queue"], runs)
             queued += len(runs["folders"])
@@ -164,7 +164,7 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
                 "next_at": next_run(schedule.days.cadence, current_time, zone),
                 "next_day": schedule.days.next_day_after(current_time, zone),
             }
-            connection.execute(queries["advance"], of_schedule | next_values)
+            connection.execute(queries["advance"], schedule_values | next_values)
     scheduled_runs.inc(queued)
     return bool(rows)
 

@@ -51,8 +51,8 @@ def _read(text: str) -> IPv4Address | IPv6Address | None:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
+    mapped_address = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped_address or address
 
 
 def _is_in(address: IPv4Address | IPv6Address, networks: Networks) -> bool:

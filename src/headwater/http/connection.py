@@ -151,10 +151,10 @@ class Protocol(HttpToolsProtocol):
             return
         if self.arriving_since is None:
             self.arriving_since = self.loop.time()
-        continued = self.in_head
+        is_continued = self.in_head
         self._parse(data)
         # The parser buffers a header until it ends, so it never reports an endless one.
-        if continued and self.in_head and not self.refused:
+        if is_continued and self.in_head and not self.refused:
             self.head_bytes_waiting += len(data)
             if self.head_bytes_waiting > MAX_URL + MAX_HEADER_BYTES:
                 self.fault = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
@@ -273,10 +273,10 @@ class Protocol(HttpToolsProtocol):
         return current_time - self.idle_since > IDLE_SECONDS
 
     def _stalled(self, current_time: float) -> bool:
-        unsent = self.transport.get_write_buffer_size()
-        if unsent == 0 or self.unsent == 0 or unsent <= self.unsent - LEAST_TAKEN:
+        unsent_bytes = self.transport.get_write_buffer_size()
+        if unsent_bytes == 0 or self.unsent == 0 or unsent_bytes <= self.unsent - LEAST_TAKEN:
             self._note_taken(current_time)
-        return unsent > 0 and current_time - self.taken_at > WRITE_SECONDS
+        return unsent_bytes > 0 and current_time - self.taken_at > WRITE_SECONDS
 
     def _note_taken(self, current_time: float) -> None:
         self.unsent, self.taken_at = self.transport.get_write_buffer_size(), current_time

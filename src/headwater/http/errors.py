@@ -31,12 +31,12 @@ def shorten(text: str, limit: int = LONGEST_NAME) -> str:
 def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
     """Return the first MAX_FAULTS errors, with shortened texts. Reads the iterator no further."""
     bounded_errors: Errors = {}
-    remaining = MAX_FAULTS
+    remaining_count = MAX_FAULTS
     for name, rules in errors:
-        shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:remaining]]
+        shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:remaining_count]]
         bounded_errors.setdefault(shorten(name), []).extend(shortened)
-        remaining -= len(shortened)
-        if remaining <= 0:
+        remaining_count -= len(shortened)
+        if remaining_count <= 0:
             break
     return bounded_errors
 

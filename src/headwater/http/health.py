@@ -53,13 +53,13 @@ async def metrics(backlog: Shared[bytes], _: Request) -> Response:
 
 async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
     """Return the database's backlog as Prometheus text. Raise one of UNAVAILABLE."""
-    stored = CollectorRegistry()
+    registry = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
         row = await fetch_optional(connection, queries["queue"])
-        stored.register(_Stored(_queue(row)))
+        registry.register(_Stored(_queue(row)))
         for value in figures:
-            stored.register(_Stored(await value(connection)))
-    return generate_latest(stored)
+            registry.register(_Stored(await value(connection)))
+    return generate_latest(registry)
 
 
 _GAUGES = (

@@ -25,8 +25,8 @@ def read_columns(text: str) -> dict[Column, PersonalData]:
     declared: dict[Column, PersonalData] = {}
     holds: PersonalData | None = None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
-        if opened := re.fullmatch(r"\[(\w+)\]", line):
-            holds = PersonalData(opened[1])
+        if section_match := re.fullmatch(r"\[(\w+)\]", line):
+            holds = PersonalData(section_match[1])
             continue
         table, colon, names = line.partition(":")
         if not colon or holds is None:

@@ -46,13 +46,13 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
             job = _claim(connection, space_id)
             if job is None:
                 return False
-            erased = _erase(connection, space_id, job, limit)
+            has_erased = _erase(connection, space_id, job, limit)
     except Exception as error:
         if job is None or connection.closed:
             raise
         _postpone(connection, space_id, job, error)
         return True
-    if erased:
+    if has_erased:
         failpoint("erasure_after_commit")
         seconds = round(time.perf_counter() - started, 4)
         log.info("contact erased", space_id=space_id, erasure=job.id, seconds=seconds)

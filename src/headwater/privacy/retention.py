@@ -146,19 +146,19 @@ def _find_due_pass(connection: Connection[Any], space_id: int, moment: datetime)
 def _delete_contacts(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
     values = {"space_id": space_id, "after_id": due.after_id, "before": due.before, "most": limit}
     values |= {"steps": list(STEP_EVENTS)}
-    walked = connection.execute(queries["walk_contacts"], values).fetchall()
-    inactive = {contact_id for contact_id, is_inactive in walked if is_inactive}
-    erased: list[int] = []
+    walked_rows = connection.execute(queries["walk_contacts"], values).fetchall()
+    inactive = {contact_id for contact_id, is_inactive in walked_rows if is_inactive}
+    erased_ids: list[int] = []
     if inactive:
         values = {"space_id": space_id, "ids": sorted(inactive)}
         for contact_id, is_waiting, has_rows in connection.execute(queries["erased"], values).fetchall():
-            erased.append(contact_id)
+            erased_ids.append(contact_id)
             if is_waiting or not has_rows:
                 inactive.discard(contact_id)
     if inactive:
-        _delete_group(connection, space_id, sorted(inactive), erased)
-    if len(walked) == limit:
-        return _Result(len(inactive), walked[-1][0])
+        _delete_group(connection, space_id, sorted(inactive), erased_ids)
+    if len(walked_rows) == limit:
+        return _Result(len(inactive), walked_rows[-1][0])
     _delete_unused_tag_sets(connection, space_id)
     return _Result(len(inactive), 0)
 
@@ -209,11 +209,11 @@ _DELETIONS_OF_GROUP = [
 def _clear_deliveries(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
     """Clear what finished deliveries sent and what was answered. The rows stay: nothing is sent again."""
     values = {"space_id": space_id, "after_id": due.after_id, "before": due.before, "most": limit}
-    walked = connection.execute(queries["walk_deliveries"], values).fetchall()
-    values = {"space_id": space_id, "ids": [delivery_id for delivery_id, is_old in walked if is_old]}
-    cleared = connection.execute(_CLEAR_DELIVERIES, values).rowcount
+    walked_rows = connection.execute(queries["walk_deliveries"], values).fetchall()
+    values = {"space_id": space_id, "ids": [delivery_id for delivery_id, is_old in walked_rows if is_old]}
+    cleared_count = connection.execute(_CLEAR_DELIVERIES, values).rowcount
     connection.execute(queries["delete_attempts"], values)
-    return _Result(cleared, walked[-1][0] if len(walked) == limit else 0)
+    return _Result(cleared_count, walked_rows[-1][0] if len(walked_rows) == limit else 0)
 
 
 _CLEAR_DELIVERIES = fill_in_personal_columns(queries["clear_deliveries"], "d", "deliveries")

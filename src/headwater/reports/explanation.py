@@ -126,9 +126,9 @@ async def explain_event(
     }
     path = await fetch_all(cursor, queries["touchpoints"], touches)
     touches_in_window = credited["linear"].touches
-    touched = touches_in_window > 0 or await _is_touched(connection, values, by_company=by_company)
+    is_touched = touches_in_window > 0 or await _is_touched(connection, values, by_company=by_company)
     return EventExplanation(
-        event, path, max(0, touches_in_window - len(path)), credited, touched, chosen_model
+        event, path, max(0, touches_in_window - len(path)), credited, is_touched, chosen_model
     )
 
 
@@ -282,18 +282,21 @@ def describe_explanation(explanation: EventExplanation, window_days: int) -> Att
 
 
 def _model_credits(model: str, explanation: EventExplanation) -> ModelCredits:
-    of_model = explanation.credits[model]
-    credited, left_out = of_model.listed, of_model.left_out
+    model_credit = explanation.credits[model]
+    credited, left_out = model_credit.listed, model_credit.left_out
     reason = explanation.unattributed_reason(model)
     return ModelCredits(
         model=model,
         unattributed=reason is not None,
         unattributed_reason=reason,
         left_out=left_out,
-        left_out_amount=of_model.amount_left_out(explanation.event["amount"]) if left_out else None,
+        left_out_amount=model_credit.amount_left_out(explanation.event["amount"]) if left_out else None,
         credits=[
             TouchpointCredit(
-                touch["id"], touch["source"], credited[touch["id"]], of_model.in_space_currency[touch["id"]]
+                touch["id"],
+                touch["source"],
+                credited[touch["id"]],
+                model_credit.in_space_currency[touch["id"]],
             )
             for touch in explanation.path
             if touch["id"] in credited

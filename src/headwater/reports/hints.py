@@ -65,7 +65,7 @@ async def _hints_on_key(connection: AsyncConnection, space_id: int, condition: K
         return []
     values = await _latest_values(connection, space_id, group)
     keys_by_text = {text: key for key, name in values for text in (key, name) if text}
-    nearest = [f"{group}:{near}" for near in await _nearest(key, keys_by_text)]
+    nearest = [f"{group}:{near_key}" for near_key in await _nearest(key, keys_by_text)]
     return [Hint("only", f"{group}:{key}", nearest)]
 
 
@@ -108,6 +108,6 @@ def _query(name: str, group: Group) -> Composed | SQL:
     statement = queries[name].format(key=key, name=label)
     if group not in _SPENT:
         return statement
-    spent = queries[f"{name}_spent"].format(column=Identifier("s", f"{group}_id"))
+    spend_statement = queries[f"{name}_spent"].format(column=Identifier("s", f"{group}_id"))
     union = SQL("{} UNION ALL {}") if name == "latest" else SQL("SELECT ({}) OR ({})")
-    return union.format(statement, spent)
+    return union.format(statement, spend_statement)

@@ -312,16 +312,16 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
-    is_model_used = query.trained_model is None or query.needs_trained_model
-    is_estimated = query.complete_on is None or query.measures[0] in ESTIMATED
+    is_model_allowed = query.trained_model is None or query.needs_trained_model
+    is_completeness_allowed = query.complete_on is None or query.measures[0] in ESTIMATED
     rule = f"must begin with one of {', '.join(ESTIMATED)} for completeness."
     refuse_broken_rules(
         [
             *common_rules(query),
             *column_rules(query),
             *_visit_rules(query),
-            ("measures", is_estimated, rule),
-            (TRAINED_MODEL.name, is_model_used, ONLY_WITH_MARKOV),
+            ("measures", is_completeness_allowed, rule),
+            (TRAINED_MODEL.name, is_model_allowed, ONLY_WITH_MARKOV),
         ]
     )
 

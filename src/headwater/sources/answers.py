@@ -262,14 +262,16 @@ def _find_misspelt(word: str) -> _Sense | None:
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH:
         return None
     indexes = range(len(word))
-    near = {word} | {word[:i] + "_" + word[i + 1 :] for i in indexes}
-    near |= _remove_two(word) if _is_long(word) else set()
-    exact = {word[:i] + word[i + 1 :] for i in indexes}
-    exact |= {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in indexes[:-1]}
-    shipped = _shipped()
-    matches = [shipped.near[key] for key in near & shipped.near.keys()]
+    near_keys = {word} | {word[:i] + "_" + word[i + 1 :] for i in indexes}
+    near_keys |= _remove_two(word) if _is_long(word) else set()
+    exact_keys = {word[:i] + word[i + 1 :] for i in indexes}
+    exact_keys |= {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in indexes[:-1]}
+    shipped_words = _shipped()
+    matches = [shipped_words.near[key] for key in near_keys & shipped_words.near.keys()]
     matches += [
-        shipped.exact[key] for key in exact & shipped.exact.keys() if len(key) >= _MIN_MISSPELT_LENGTH
+        shipped_words.exact[key]
+        for key in exact_keys & shipped_words.exact.keys()
+        if len(key) >= _MIN_MISSPELT_LENGTH
     ]
     return min(matches) if matches else None
 

@@ -60,9 +60,9 @@ def explain_visit(
 def _steps(evidence: Evidence) -> tuple[RuleStep, ...]:
     steps: list[RuleStep] = []
     for rule, (question, describe) in zip(ARRIVING, _QUESTIONS, strict=True):
-        decided = rule(evidence) is not None
-        steps.append(RuleStep(question, describe(evidence), decided))
-        if decided:
+        is_decided = rule(evidence) is not None
+        steps.append(RuleStep(question, describe(evidence), is_decided))
+        if is_decided:
             return tuple(steps)
     return (*steps, RuleStep("Then it was opened directly", None, decided=True))
 
@@ -73,8 +73,8 @@ def _list_parameters(parameters: Collection[str]) -> Callable[[Evidence], str | 
         names = [name for name in parameters if name in evidence.parameters]
         if not names:
             return None
-        hidden = len(names) - MAX_NAMED_PARAMETERS
-        ending = f" and {hidden} more" if hidden > 0 else ""
+        hidden_count = len(names) - MAX_NAMED_PARAMETERS
+        ending = f" and {hidden_count} more" if hidden_count > 0 else ""
         return ", ".join(names[:MAX_NAMED_PARAMETERS]) + ending
 
     return describe

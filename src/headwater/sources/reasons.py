@@ -123,12 +123,12 @@ def _words(rule: str) -> str:
 
 
 def _parameters(rule: str, url: str | None) -> list[Clue]:
-    in_url = _read(url)
+    url_parameters = _read(url)
     if rule == "campaign":
-        name = next((name for name in CAMPAIGN if name in in_url), None)
-        return [] if name is None else [Clue("parameter", name, in_url[name])]
+        name = next((name for name in CAMPAIGN if name in url_parameters), None)
+        return [] if name is None else [Clue("parameter", name, url_parameters[name])]
     names = _DECIDED_BY.get(rule, (rule,) if rule in MARKS else ())
-    clues = [Clue("parameter", name, in_url[name]) for name in names if name in in_url]
+    clues = [Clue("parameter", name, url_parameters[name]) for name in names if name in url_parameters]
     if not clues and names and names[0] in _EVENT_PARAMETERS:
         clues.append(Clue("sent", names[0], None))
     return clues
@@ -142,10 +142,10 @@ def _describe_address(url: str | None) -> str:
     if not url:
         return "There is no page URL that could have parameters."
     parameters = _read(url)
-    stale = [name for name in parameters if name in clicks.AD_CLICKS]
-    if stale:
+    stale_names = [name for name in parameters if name in clicks.AD_CLICKS]
+    if stale_names:
         return (
-            f"The page's URL has {', '.join(stale)} of a click first seen long before in another "
+            f"The page's URL has {', '.join(stale_names)} of a click first seen long before in another "
             "browser: the link was shared."
         )
     if parameters:

@@ -99,11 +99,11 @@ def make_source_names(
 
 
 def read_source_names(names: Mapping[str, str], networks: Sequence[Sequence[Any]]) -> SourceNames:
-    stored = (
+    stored_networks = (
         PaidNetwork(number, name, tuple(spellings), platform, is_removed)
         for number, name, spellings, platform, is_removed in networks
     )
-    return make_source_names(tuple(sorted(names.items())), tuple(sorted(stored)))
+    return make_source_names(tuple(sorted(names.items())), tuple(sorted(stored_networks)))
 
 
 SHIPPED_ALONE = make_source_names(())

@@ -79,15 +79,15 @@ class CredentialCache(Generic[Key, Value]):
             current_time = time.monotonic()
             entries = self._known
             ageing = [key for key, entry in entries.items() if current_time - entry.at > FRESH_SECONDS / 2]
-            requested = self._wanted.union(key for key in ageing if entries[key].used)
+            requested_keys = self._wanted.union(key for key in ageing if entries[key].used)
             self._wanted = set()
-            cursor = await connection.execute(self._statement, {"wanted": list(requested)})
+            cursor = await connection.execute(self._statement, {"wanted": list(requested_keys)})
             values = {row[0]: self._read(row) for row in await cursor.fetchall()}
         for key in ageing:
             del entries[key]
         if len(entries) > MAX_KNOWN:
             entries.clear()
-        entries.update((key, _Entry(values.get(key), current_time)) for key in requested)
+        entries.update((key, _Entry(values.get(key), current_time)) for key in requested_keys)
         return entries
 
 

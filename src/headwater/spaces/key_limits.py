@@ -55,7 +55,7 @@ def read_addresses(text: str) -> list[str]:
 def _read_network(text: str) -> IPv4Network | IPv6Network:
     network = ip_network(text)
     if isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED.prefixlen:
-        mapped = network.network_address.ipv4_mapped
-        if mapped is not None:
-            return IPv4Network((mapped, network.prefixlen - _MAPPED.prefixlen))
+        mapped_address = network.network_address.ipv4_mapped
+        if mapped_address is not None:
+            return IPv4Network((mapped_address, network.prefixlen - _MAPPED.prefixlen))
     return network

@@ -99,10 +99,10 @@ async def create_key(
     values |= {"lifetime": limits.lifetime, "addresses": list(limits.addresses)}
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["create"], values)
-    stored = await cursor.fetchone()
-    assert stored is not None
+    stored_key = await cursor.fetchone()
+    assert stored_key is not None
     await announce_access(connection, space_id)
-    return key, stored
+    return key, stored_key
 
 
 async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
@@ -133,10 +133,10 @@ async def rotate_key(
     if replaced_by is not None:
         raise Conflict(f"The API key is already replaced by the key {replaced_by}. Rotate that one.")
     limits = KeyLimits(lifetime, addresses)
-    key, stored = await create_key(connection, space_id, name, scopes, made_by, limits)
-    values |= {"replaced_by": stored.id, "overlap": overlap}
+    key, stored_key = await create_key(connection, space_id, name, scopes, made_by, limits)
+    values |= {"replaced_by": stored_key.id, "overlap": overlap}
     (ends_at,) = await fetch_one(connection, queries["replace"], values)
-    return key, stored, ends_at
+    return key, stored_key, ends_at
 
 
 async def restrict_key(
@@ -146,18 +146,18 @@ async def restrict_key(
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     values = {"space_id": space_id, "key_id": key_id, "addresses": list(addresses)}
     await cursor.execute(queries["restrict"], values)
-    stored = require_found(await cursor.fetchone(), "API key")
+    stored_key = require_found(await cursor.fetchone(), "API key")
     await announce_access(connection, space_id)
-    return stored
+    return stored_key
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
     """Revoke a key when the transaction commits. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
-    stored = require_found(await cursor.fetchone(), "API key")
+    stored_key = require_found(await cursor.fetchone(), "API key")
     await announce_access(connection, space_id)
-    return stored
+    return stored_key
 
 
 async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:

@@ -185,9 +185,9 @@ def _taken_spelling(
 ) -> str | None:
     mine = list_spellings(new_network.name, new_network.spellings)
     for network in other_networks:
-        shared = set(mine) & set(list_spellings(network.name, network.spellings))
-        if shared:
-            return f"The spelling {min(shared)} belongs to your network {network.name}."
+        shared_spellings = set(mine) & set(list_spellings(network.name, network.spellings))
+        if shared_spellings:
+            return f"The spelling {min(shared_spellings)} belongs to your network {network.name}."
     for spelling in (*new_network.spellings, new_network.name.removesuffix("_ads")):
         if (listed_source := _listed_as(spelling)) is not None:
             return f"The spelling {spelling} belongs to the listed source {listed_source}."

@@ -39,18 +39,18 @@ def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
     if settings.secret_key is not None:
         return SecretKey(settings.secret_key)
     with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:
-        stored = fetch_stored_key(connection)
-    if stored is not None:
+        stored_key = fetch_stored_key(connection)
+    if stored_key is not None:
         # Before the file, which may belong to another installation; the database cannot.
-        return SecretKey(stored, in_database=True)
+        return SecretKey(stored_key, in_database=True)
     return SecretKey(_read(key_file(settings.data_dir)))
 
 
 def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
     """Move the key from the database to its data directory. An interruption leaves it in both."""
-    stored = fetch_stored_key(connection)
-    if stored is not None:
-        write_private(key_file(data_dir), f"{stored}\n")
+    stored_key = fetch_stored_key(connection)
+    if stored_key is not None:
+        write_private(key_file(data_dir), f"{stored_key}\n")
         clear_stored_key(connection)
 
 

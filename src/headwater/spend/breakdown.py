@@ -111,8 +111,8 @@ def _add(root: _Node, row: LedgerRow) -> None:
     node = root
     for name in row.path:
         node = node.children.setdefault(name, _Node())
-    stored = node.by_country.get(row.country, NOTHING)
-    node.by_country[row.country] = _larger(stored, row.figures)
+    stored_figures = node.by_country.get(row.country, NOTHING)
+    node.by_country[row.country] = _larger(stored_figures, row.figures)
 
 
 def _add_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> Figures:

@@ -72,11 +72,11 @@ class RuleTerms:
     @property
     def title(self) -> str:
         """Return a sentence without full stop."""
-        of_filter = f" of {self.filter_name}" if self.filter else ""
+        filter_text = f" of {self.filter_name}" if self.filter else ""
         threshold = self.format(self.threshold)
         if self.group_by is not None:
-            return f"A {self.group_by}{of_filter} spent {threshold} or more without orders"
-        return f"{MEASURE_TITLES[self.measure]}{of_filter} is {self.condition} {threshold}"
+            return f"A {self.group_by}{filter_text} spent {threshold} or more without orders"
+        return f"{MEASURE_TITLES[self.measure]}{filter_text} is {self.condition} {threshold}"
 
     @property
     def needs_spend_report(self) -> bool:

@@ -56,9 +56,9 @@ async def list_filters(connection: AsyncConnection, space: Space) -> dict[str, d
     return {
         str(group): {
             f"{group}:{key}": title
-            for key, title in sorted(of_group.items(), key=lambda pair: pair[1].casefold())
+            for key, title in sorted(group_titles.items(), key=lambda pair: pair[1].casefold())
         }
-        for group, of_group in titles.items()
+        for group, group_titles in titles.items()
     }
 
 

@@ -83,10 +83,10 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
             link=f"{base}/alerts",
             link_text="View the history",
         )
-    worse = "Worse: " if step.step is StepKind.WORSENED else ""
+    prefix = "Worse: " if step.step is StepKind.WORSENED else ""
     return Notice(
-        subject=f"[{space.name}] {worse}{step.title}",
-        headline=f"{worse}{step.title}",
+        subject=f"[{space.name}] {prefix}{step.title}",
+        headline=f"{prefix}{step.title}",
         paragraphs=[f"{space.name}, {moment}", *([step.cause] if step.cause else []), text.advice],
         link=f"{base}/alerts",
         link_text="See what to do",

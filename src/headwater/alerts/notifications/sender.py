@@ -134,19 +134,19 @@ class MessageSender:
     async def send_due(self, space_id: int, current_time: datetime) -> int:
         lease = uuid4()
         async with self._database.transaction() as connection:
-            claimed = await messages.claim(connection, space_id, current_time, lease)
+            claimed_messages = await messages.claim(connection, space_id, current_time, lease)
             targets = {
                 channel_id: await channels.fetch_target(connection, space_id, channel_id)
-                for channel_id in {message.channel_id for message in claimed}
+                for channel_id in {message.channel_id for message in claimed_messages}
             }
         results = await asyncio.gather(
-            *(self._send(space_id, message, targets[message.channel_id]) for message in claimed)
+            *(self._send(space_id, message, targets[message.channel_id]) for message in claimed_messages)
         )
-        for message, result in zip(claimed, results, strict=True):
+        for message, result in zip(claimed_messages, results, strict=True):
             async with self._database.transaction() as connection:
                 await messages.finish(connection, space_id, message, result, lease)
                 await _note(connection, space_id, message, result)
-        return len(claimed)
+        return len(claimed_messages)
 
     async def _send(self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None) -> Result:
         if target is None:

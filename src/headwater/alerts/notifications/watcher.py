@@ -139,5 +139,7 @@ async def announce(connection: AsyncConnection, space: Space, steps: Sequence[Al
     muted = {(rule, None) for rule, choice in choices.items() if choice.is_muted(current_time)}
     custom_rules = await list_rules(connection, space.id)
     muted |= {(Rule.CUSTOM, str(rule.id)) for rule in custom_rules if rule.is_muted(current_time)}
-    loud = [step for step in steps if muted.isdisjoint({(step.rule, None), (step.rule, step.subject)})]
-    await announce_alerts(connection, space, loud)
+    announced_steps = [
+        step for step in steps if muted.isdisjoint({(step.rule, None), (step.rule, step.subject)})
+    ]
+    await announce_alerts(connection, space, announced_steps)

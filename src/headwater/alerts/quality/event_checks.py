@@ -201,7 +201,7 @@ def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
 def _text(kind: FindingKind, row: Any, currency: str) -> str:
     amount = None if row.amount is None else f"{row.amount:,.2f} {row.currency or currency}"
     order = None if row.order_id is None else f"order {row.order_id}"
-    late = None
+    delay_text = None
     if kind is FindingKind.LATE_EVENTS:
-        late = f"{(row.received_at - row.event_time).days} days late"
-    return ", ".join(filter(None, (row.event_name, order, amount, late)))
+        delay_text = f"{(row.received_at - row.event_time).days} days late"
+    return ", ".join(filter(None, (row.event_name, order, amount, delay_text)))

@@ -267,14 +267,14 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
             "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
             " a prefix that distinguishes them.",
         )
-    wrong = [seconds_ahead for order in orders if (seconds_ahead := _seconds_off(order))]
-    if wrong and RefusalReason.CLOCK not in evidence.refusals:
-        minutes = round(abs(wrong[-1]) / 60)
+    clock_errors = [seconds_ahead for order in orders if (seconds_ahead := _seconds_off(order))]
+    if clock_errors and RefusalReason.CLOCK not in evidence.refusals:
+        minutes = round(abs(clock_errors[-1]) / 60)
         yield SiteFault(
             FaultKind.CLOCK_WRONG,
             "A clock is wrong",
             f"An order arrived with a time that is {minutes:,} minutes"
-            f" {'ahead' if wrong[-1] > 0 else 'behind'}.",
+            f" {'ahead' if clock_errors[-1] > 0 else 'behind'}.",
             "Set the clock of the server that sends orders, or send times with their zone, such as"
             " `2026-11-01T10:00:00+01:00`.",
         )

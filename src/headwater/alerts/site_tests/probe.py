@@ -104,8 +104,8 @@ class _Probing:
 
     async def _get(self, url: str) -> EgressResponse:
         request = EgressRequest(url=_plain(url), method="GET", headers=_HEADERS)
-        remaining = max(0.1, self._ends - time.monotonic())
-        return await self._egress.send(request, remaining, most_bytes=MOST_BYTES)
+        remaining_seconds = max(0.1, self._ends - time.monotonic())
+        return await self._egress.send(request, remaining_seconds, most_bytes=MOST_BYTES)
 
     def _has_click(self, url: str) -> bool:
         pair = urlencode({CLICK_PARAMETER: self._target.click_id})
@@ -188,12 +188,12 @@ def is_local(url: str) -> bool:
 def _resolve(base: str, url: str) -> str | None:
     """Return None for an invalid address."""
     try:
-        resolved = urljoin(base, url)
-        parts = urlsplit(resolved)
+        resolved_url = urljoin(base, url)
+        parts = urlsplit(resolved_url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return None
-    return _plain(resolved) if is_address else None
+    return _plain(resolved_url) if is_address else None
 
 
 def _plain(url: str) -> str:

@@ -30,13 +30,13 @@ BEFORE = timedelta(minutes=1)
 
 def read_page_url(text: str, site: Site) -> str:
     """Accept a page of the site. Raises Invalid with advice."""
-    pasted = text.strip()
+    pasted_text = text.strip()
     refusal = None
     try:
-        origins = read_pasted_origins(pasted)
+        origins = read_pasted_origins(pasted_text)
     except ValueError as error:
         origins, refusal = [], str(error)
-    if len(origins) != 1 or len(pasted) > LONGEST_URL or not pasted.isprintable():
+    if len(origins) != 1 or len(pasted_text) > LONGEST_URL or not pasted_text.isprintable():
         refusal = refusal or f"Enter the address of a page of the shop, {FORMS.split(',')[0]}."
         raise Invalid({"url": [refusal]})
     origin = origins[0]
@@ -47,7 +47,7 @@ def read_page_url(text: str, site: Site) -> str:
             " site's settings first."
         )
         raise Invalid({"url": [refusal]})
-    address = pasted.partition("://")[2] or pasted
+    address = pasted_text.partition("://")[2] or pasted_text
     authority_ends = min((index for index in map(address.find, "/?#") if index >= 0), default=len(address))
     path = address[authority_ends:].partition("#")[0]
     return f"{origin}{path if path.startswith('/') else f'/{path}'}"

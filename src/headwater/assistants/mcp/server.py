@@ -97,8 +97,8 @@ def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        visible = visible_tools(tools, _tool_context(context))
-        return ListToolsResult(tools=[_describe(tool) for tool in visible])
+        usable_tools = visible_tools(tools, _tool_context(context))
+        return ListToolsResult(tools=[_describe(tool) for tool in usable_tools])
 
     async def call(context: Context, params: CallToolRequestParams) -> CallToolResult:
         return await call_tool(by_name, _tool_context(context), params.name, params.arguments or {})

@@ -81,13 +81,13 @@ def visible_tools(tools: Sequence[Tool], context: ToolContext) -> list[Tool]:
 
 def _check_ids(tool: Tool, arguments: Arguments) -> None:
     """Raise Invalid for an invalid id. Readers check other arguments."""
-    wrong = [
+    wrong_names = [
         name
         for name, schema in tool.arguments.items()
         if schema.items() >= ID.items() and name in arguments and not _is_id(arguments[name])
     ]
-    if wrong:
-        raise Invalid({name: [f"The {name} must be a whole number from 1 on."] for name in wrong})
+    if wrong_names:
+        raise Invalid({name: [f"The {name} must be a whole number from 1 on."] for name in wrong_names})
 
 
 def _is_id(value: Any) -> bool:

@@ -152,8 +152,8 @@ def check_client_name(name: Any, brand: str) -> str:
     if UNPRINTABLE.search(name):
         raise ValueError("must not hold control characters")
     # As people read it: normalised letters, without hidden marks.
-    visible = unicodedata.normalize("NFKC", visible_name(name))
-    if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", visible, re.IGNORECASE):
+    visible_text = unicodedata.normalize("NFKC", visible_name(name))
+    if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", visible_text, re.IGNORECASE):
         raise ValueError(f"must not hold the name {brand}")
     return name.strip()
 

@@ -153,8 +153,8 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
     if redirect.scheme == "http":
         return RedirectRefusal.PLAIN_HTTP
     if redirect.scheme == "https":
-        on_list = redirect.host in hosts and redirect.port in (None, "443")
-        return None if on_list else RedirectRefusal.UNKNOWN_HOST
+        is_listed = redirect.host in hosts and redirect.port in (None, "443")
+        return None if is_listed else RedirectRefusal.UNKNOWN_HOST
     is_known = redirect.scheme in APPLICATION_SCHEMES or _REVERSE_DNS.fullmatch(redirect.scheme)
     return None if is_known else RedirectRefusal.UNKNOWN_SCHEME
 

@@ -98,18 +98,18 @@ async def register(request: Request) -> Response:
     hosts = settings.assistant_hosts
     registration = read_registration(metadata, settings.brand, hosts)
     async with shared.database.transaction() as connection:
-        registered = await register_client(connection, registration, shared.base_url)
-    return JSONResponse(registered, 201, headers=NO_STORE | CORS)
+        registered_client = await register_client(connection, registration, shared.base_url)
+    return JSONResponse(registered_client, 201, headers=NO_STORE | CORS)
 
 
 async def show_client(request: Request) -> Response:
     shared = services(request)
     client_id = request.path_params["client_id"]
     async with shared.database.connection() as connection:
-        registered = await fetch_registration(connection, client_id, shared.base_url)
-    if registered is None:
+        registered_client = await fetch_registration(connection, client_id, shared.base_url)
+    if registered_client is None:
         raise OAuthError("invalid_client", "The client is not known.", 401)
-    return JSONResponse(registered, headers=NO_STORE | CORS)
+    return JSONResponse(registered_client, headers=NO_STORE | CORS)
 
 
 async def give_token(clients: ClientDirectory, request: Request) -> Response:

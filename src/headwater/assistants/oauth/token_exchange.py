@@ -113,9 +113,9 @@ def _refuse(
             "The code_verifier does not match the code_challenge.",
         ),
     )
-    broken = next((words for holds, words in rules if not holds), None)
-    if broken is not None:
-        return _invalid(broken)
+    broken_rule = next((words for holds, words in rules if not holds), None)
+    if broken_rule is not None:
+        return _invalid(broken_rule)
     resource = form.single("resource")
     if resource is not None and parse_resource_url(base_url, resource) != grant.space_id:
         return OAuthError("invalid_target", "The resource differs from the granted one.")

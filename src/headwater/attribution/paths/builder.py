@@ -129,8 +129,8 @@ class Builder:
         changes = parts = 0
         has_built = False
         while days and changes < MOST_CHANGES and parts < MOST_PARTS:
-            if (built := _build_day(connection, space_id, days.pop())) is not None:
-                changes, parts, has_built = changes + built.changes, parts + built.parts, True
+            if (build_result := _build_day(connection, space_id, days.pop())) is not None:
+                changes, parts, has_built = changes + build_result.changes, parts + build_result.parts, True
         if days:
             self._due_days[space_id] = days
         return has_built

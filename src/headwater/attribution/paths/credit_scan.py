@@ -325,11 +325,11 @@ class CreditScan:
     def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
         first, last = self._between
         indexes = np.flatnonzero((seconds >= first) & (seconds <= last))
-        in_turn = indexes[np.argsort(seconds[indexes], kind="stable")]
+        ordered_indexes = indexes[np.argsort(seconds[indexes], kind="stable")]
         if not self._backward:
-            in_turn = in_turn[::-1]
-        self._ids = np.concatenate([self._ids, ids[in_turn]])
-        self._seconds = np.concatenate([self._seconds, seconds[in_turn]])
+            ordered_indexes = ordered_indexes[::-1]
+        self._ids = np.concatenate([self._ids, ids[ordered_indexes]])
+        self._seconds = np.concatenate([self._seconds, seconds[ordered_indexes]])
         if self._backward:
             self._over = days_range.last_day >= self._days[1]
             self._days[0] = days_range.last_day + timedelta(days=not self._over)

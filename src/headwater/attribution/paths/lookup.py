@@ -135,10 +135,10 @@ def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray
 
 
 def _marked(parts: Iterable[IntArray], size: int) -> IntArray:
-    occurs = np.zeros(size, dtype=np.bool_)
+    is_marked = np.zeros(size, dtype=np.bool_)
     for numbers in parts:
-        occurs[numbers] = True
-    return np.flatnonzero(occurs)
+        is_marked[numbers] = True
+    return np.flatnonzero(is_marked)
 
 
 def firsts(*columns: IntArray) -> IntArray:

@@ -124,16 +124,16 @@ def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
     crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
     pairs = crediting.select_touches(frozenset(sources))
     bits = _bits(few, pairs.events, pairs.touches)
-    of_source = few[Column.SOURCES][pairs.touches]
+    touch_sources = few[Column.SOURCES][pairs.touches]
     seconds, event_ids = few[Column.SECONDS] % _SECONDS_A_DAY, few[Column.EVENT_IDS]
-    stored: list[bytes] = []
+    packed_postings: list[bytes] = []
     for source in sources:
-        indexes = np.flatnonzero(of_source == source)
+        indexes = np.flatnonzero(touch_sources == source)
         events, first_indexes = np.unique(pairs.events[indexes], return_index=True)
         marks = seconds[events] << _SECONDS_FROM
         marks |= np.bitwise_or.reduceat(bits[indexes], first_indexes)
-        stored.append(_pack_postings(source, event_ids[events], marks))
-    return stored
+        packed_postings.append(_pack_postings(source, event_ids[events], marks))
+    return packed_postings
 
 
 def _select_events(sources: list[int], paths: PathData) -> PathData:
@@ -156,8 +156,8 @@ def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
     """Return the bits of models and windows that credit each pair's touch. Pairs are ordered by event."""
     starts, ends = paths[Column.STARTS], paths[Column.STARTS] + paths[Column.LENGTHS]
     begins = np.array([starts + paths[OLDER[days]] if days else starts for days in WINDOWS])
-    shared = (begins[:, events] <= touches) * _model_bits("linear")[:, None]
-    bits = np.bitwise_or.reduce(shared, axis=0)
+    linear_bits = (begins[:, events] <= touches) * _model_bits("linear")[:, None]
+    bits = np.bitwise_or.reduce(linear_bits, axis=0)
     slices = TouchSlices(begins.ravel(), np.tile(ends, len(WINDOWS)))
     crediting = Crediting(slices, paths[Column.SOURCES])
     for model in _PICKS:

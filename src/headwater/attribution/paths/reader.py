@@ -83,9 +83,9 @@ class PathReader:
         days = await fetch_all(cursor, segments.queries["stored_days"], span)
         pending = await fetch_all(cursor, segments.queries["pending"], span)
         incomplete = {day for day, count, parts, *_ in days if (parts or []) != list(range(count))}
-        stored = {day for day, *_ in days}
+        stored_days = {day for day, *_ in days}
         length = (last_day - first_day).days + 1
-        missing_days = {first_day + timedelta(number) for number in range(length)} - stored
+        missing_days = {first_day + timedelta(number) for number in range(length)} - stored_days
         return ScanPlan(
             first_day,
             last_day,
@@ -104,14 +104,14 @@ class PathReader:
         which a later block without a version has.
         """
         event_ids: list[IntArray] = []
-        damaged: set[date] = set()
+        damaged_days: set[date] = set()
         blocks = [block for block in scan.blocks() if not is_cached(block)]
-        async for block, paths in self._blocks(scan, blocks, damaged):
+        async for block, paths in self._blocks(scan, blocks, damaged_days):
             if self.by_company:
                 event_ids.append(_find_company_events(paths))
             yield block, self._own(paths)
-        event_ids.append(await self._list_ids(damaged | scan.unsegmented))
-        for days in scan.pending_days(damaged, MAX_LIVE_EVENTS):
+        event_ids.append(await self._list_ids(damaged_days | scan.unsegmented))
+        for days in scan.pending_days(damaged_days, MAX_LIVE_EVENTS):
             if sum(len(scan.pending[day].event_ids) for day in days) > MAX_LIVE_EVENTS:  # one busy day
                 event_ids += [scan.pending[day].event_ids for day in days]
                 continue

@@ -53,12 +53,12 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
     try:
         for column, data in zip(columns, packed, strict=True):
             column_index = _PLACE[column]
-            stored = checked(bases[column_index], data, checksums[column_index])
+            packed_column = checked(bases[column_index], data, checksums[column_index])
             if column in TOUCH_COLUMNS:
-                values[column] = unpack_narrow(stored, touches)
+                values[column] = unpack_narrow(packed_column, touches)
             else:
                 unpack_column = unpack_amounts if column is Column.AMOUNTS else unpack
-                values[column] = unpack_column(stored, events)
+                values[column] = unpack_column(packed_column, events)
     except IndexError:
         raise DamagedSegment from None
     return Segment(day, part_number, PathData(values, tuple(event_names), events, touches))

@@ -68,8 +68,8 @@ def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
     while not _unless_forestalled(forget_space, connection, space_id):
         pass
     build_next = Builder().build_next
-    while (built := _unless_forestalled(build_next, connection, space_id)) is not False:
-        if built:
+    while (has_built := _unless_forestalled(build_next, connection, space_id)) is not False:
+        if has_built:
             yield
 
 
@@ -122,9 +122,9 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
 
 def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
     rows = cursor.execute(queries["postings"], span).fetchall()
-    for segment, stored in zip(segments, rows, strict=True):
+    for segment, stored_row in zip(segments, rows, strict=True):
         right = make_postings(segment.paths)
-        if stored != (right.common_sources, right.sources, right.ends, right.data):
+        if stored_row != (right.common_sources, right.sources, right.ends, right.data):
             return False
     return True
 
@@ -149,8 +149,8 @@ def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
     places: list[int] = paths[Column.NAMES].tolist()
     names = [paths.event_names[row] for row in places]
     starts: list[int] = paths[Column.STARTS].tolist()
-    of_touches: list[list[int]] = [paths[column].tolist() for column in TOUCH_COLUMNS]
-    touches = list(zip(*of_touches, strict=True))
+    touch_columns: list[list[int]] = [paths[column].tolist() for column in TOUCH_COLUMNS]
+    touches = list(zip(*touch_columns, strict=True))
     return [
         (
             event_id,

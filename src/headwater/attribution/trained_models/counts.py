@@ -26,8 +26,8 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
     names = _name_states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}
     for kind in np.flatnonzero(journeys.converted).tolist():
-        met = np.flatnonzero(journeys.source_sets[kind]).tolist()
-        members = sum(1 << journeys.sources[index] for index in met)
+        source_indexes = np.flatnonzero(journeys.source_sets[kind]).tolist()
+        members = sum(1 << journeys.sources[index] for index in source_indexes)
         sets[members] = sets.get(members, 0) + int(journeys.counts[kind])
     return {
         "transitions": [
@@ -77,9 +77,9 @@ def _name_states(sources: Sequence[str]) -> list[str]:
 
 def _list_sources(counts: Mapping[str, Any]) -> list[str]:
     """List built-in sources by number, then others by name."""
-    met = {name for origin, target, _ in counts["transitions"] for name in (origin, target)}
-    met -= {_START, _CONVERSION, _NULL}
-    return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
+    names = {name for origin, target, _ in counts["transitions"] for name in (origin, target)}
+    names -= {_START, _CONVERSION, _NULL}
+    return sorted(names, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
 
 
 def _round_to_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:

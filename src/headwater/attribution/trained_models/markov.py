@@ -21,9 +21,9 @@ from headwater.attribution.trained_models.journeys import BESIDES_SOURCES, CONVE
 def removal_effects(transitions: FloatArray) -> FloatArray:
     """Return every source's removal effect, 0 to 1, from a matrix of counts. All 0 without conversions."""
     effects = np.zeros(len(transitions) - BESIDES_SOURCES)
-    leaving = transitions.sum(axis=1)
-    states = np.flatnonzero(leaving[:CONVERSION])
-    chances = transitions[states] / leaving[states, None]
+    departures = transitions.sum(axis=1)
+    states = np.flatnonzero(departures[:CONVERSION])
+    chances = transitions[states] / departures[states, None]
     source_chances, conversion_chances = chances[:, states], chances[:, CONVERSION]
     visits = cast("FloatArray", np.linalg.inv(np.eye(len(states)) - source_chances))
     conversion: FloatArray = visits @ conversion_chances

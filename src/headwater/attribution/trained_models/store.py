@@ -131,12 +131,12 @@ async def check_trained_model(
     sources = await fetch_sources(connection, space_id)
     counted = make_digest(request, count_journeys(journeys, sources.get_name))
     weights = compute_weights(trained_model.counts)
-    stored = await fetch_weights(connection, space_id, trained_model.id)
+    stored_weights = await fetch_weights(connection, space_id, trained_model.id)
     return ModelCheck(
         reproduced=make_digest(request, trained_model.counts) == trained_model.digest
         and all(
             abs(weight.weight - weights[weight.model].get(weight.source, Decimal())) <= _TOLERANCE
-            for weight in stored
+            for weight in stored_weights
         ),
         same_data=counted == trained_model.digest,
     )
@@ -172,7 +172,7 @@ def _weigh(
     """Seed the resamples by the digest."""
     exact = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
-    rows = [(model, weight) for model, of_model in estimates.items() for weight in of_model]
+    rows = [(model, weight) for model, model_weights in estimates.items() for weight in model_weights]
     return {
         "models": array([model for model, _ in rows]),
         "sources": array([weight.source for _, weight in rows]),

@@ -93,15 +93,17 @@ class AccessTokens:
         if cached is not None and account.secrets not in (cached.given, cached.stored, cached.latest):
             cached = None
         if cached is None or cached.until <= current_time:
-            stored = account.secrets if cached is None else cached.stored
-            latest = account.secrets if cached is None else cached.latest
-            token = await self._issue(source, _with_secrets(account, latest), current_time)
+            stored_secrets = account.secrets if cached is None else cached.stored
+            latest_secrets = account.secrets if cached is None else cached.latest
+            token = await self._issue(source, _with_secrets(account, latest_secrets), current_time)
             if not isinstance(token, IssuedToken):
                 return token
             if token.refresh_token is not None:
-                latest = {**latest, "refresh_token": token.refresh_token}
+                latest_secrets = {**latest_secrets, "refresh_token": token.refresh_token}
             until = current_time + token.seconds - MARGIN_SECONDS
-            cached = self._tokens[key] = _CachedToken(account.secrets, stored, latest, token, until)
+            cached = self._tokens[key] = _CachedToken(
+                account.secrets, stored_secrets, latest_secrets, token, until
+            )
         if cached.latest != cached.stored:
             await keep_token(_with_secrets(account, cached.stored), cached.latest["refresh_token"])
             self._tokens[key] = cached._replace(stored=cached.latest)

@@ -141,10 +141,10 @@ class _Dialogue:
     @contextmanager
     def _bounded(self, client: smtplib.SMTP) -> Generator[None]:
         """Enforce the deadline, because a server may answer octet by octet."""
-        late = threading.Event()
+        deadline_event = threading.Event()
 
         def end() -> None:
-            late.set()
+            deadline_event.set()
             if client.sock is not None:
                 with suppress(OSError):
                     client.sock.shutdown(socket.SHUT_RDWR)
@@ -155,7 +155,7 @@ class _Dialogue:
         try:
             yield
         except (MailError, smtplib.SMTPException, OSError):
-            if late.is_set():
+            if deadline_event.is_set():
                 raise self._late() from None
             raise
         finally:

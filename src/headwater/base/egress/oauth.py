@@ -74,8 +74,8 @@ def make_refresh_call(url: str, secrets: Mapping[str, str]) -> EgressRequest:
 def find_google_problem(secrets: Mapping[str, str]) -> str | None:
     """Check the secrets of a service account or a user at Google, for the operator."""
     if not secrets.get(SERVICE_ACCOUNT):
-        needed = f"Give {SERVICE_ACCOUNT}, or all of client_id, client_secret and refresh_token."
-        return None if can_refresh(secrets) else needed
+        advice = f"Give {SERVICE_ACCOUNT}, or all of client_id, client_secret and refresh_token."
+        return None if can_refresh(secrets) else advice
     try:
         _read_key(_read_account(secrets[SERVICE_ACCOUNT]))
     except ValueError as problem:

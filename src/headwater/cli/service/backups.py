@@ -111,7 +111,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
         print_note(NO_KEY_NOTE)
     verified = _verify(settings, target)["verified"] if arguments.verify else False
     remove_leftovers(target.parent)
-    removed = _remove_older(settings, manifest, target.parent, arguments.keep)
+    removed_names = _remove_older(settings, manifest, target.parent, arguments.keep)
     return {
         "file": str(target),
         "bytes": size,
@@ -120,7 +120,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
         "tables": len(manifest.tables),
         "secret_key": manifest.has_secret_key,
         "verified": verified,
-        "removed": removed,
+        "removed": removed_names,
     }
 
 
@@ -136,10 +136,10 @@ def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> 
 def _remove_older(settings: Settings, manifest: Manifest, folder: Path, keep: int | None) -> list[str]:
     if keep is None:
         return []
-    removed = remove_older(folder, manifest.installation_id, keep)
+    removed_backups = remove_older(folder, manifest.installation_id, keep)
     with suppress(psycopg.errors.ReadOnlySqlTransaction), autocommit_connection(settings) as connection:
-        records.forget_backups(connection, [backup_id for backup_id, _ in removed])
-    return [name for _, name in removed]
+        records.forget_backups(connection, [backup_id for backup_id, _ in removed_backups])
+    return [name for _, name in removed_backups]
 
 
 def _verify(settings: Settings, target: Path) -> dict[str, Any]:

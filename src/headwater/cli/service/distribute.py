@@ -22,14 +22,14 @@ def distribute(settings: Settings, arguments: Namespace) -> int:
         try:
             if arguments.check or arguments.dry_run:
                 places = distribution.list_places(connection)
-                moved = [table for table in places if not table.is_placed]
+                moved_tables = [table for table in places if not table.is_placed]
             else:
-                moved = distribution.distribute(connection)
+                moved_tables = distribution.distribute(connection)
         except DistributionError as error:
             raise Failure(str(error)) from None
-    rows = [{"table": table.table, "place": table.place} for table in moved]
+    rows = [{"table": table.table, "place": table.place} for table in moved_tables]
     print_output(rows, as_json=arguments.json)
-    return 1 if arguments.check and moved else 0
+    return 1 if arguments.check and moved_tables else 0
 
 
 command = Command(

@@ -30,8 +30,8 @@ def upgrade(settings: Settings, arguments: Namespace) -> int:
         raise Failure("with HEADWATER_DATABASE_URL, PostgreSQL is yours to upgrade (pg_upgrade)")
     try:
         if arguments.remove_old:
-            removed = [str(path) for path in remove_kept(settings.data_dir)]
-            print_output({"removed": removed}, as_json=arguments.json)
+            removed_paths = [str(path) for path in remove_kept(settings.data_dir)]
+            print_output({"removed": removed_paths}, as_json=arguments.json)
             return 0
         programs = None if arguments.programs is None else Path(arguments.programs).absolute()
         upgraded = upgrade_cluster(settings.data_dir, programs, print_note)

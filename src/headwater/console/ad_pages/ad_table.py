@@ -88,11 +88,11 @@ def write_place(place: Place) -> str:
 def read_places(texts: Sequence[str]) -> tuple[Place, ...]:
     """Return the open rows, each after the row above it."""
     places = [tuple(map(unquote, text.split("/"))) for text in dict.fromkeys(texts)][:MOST_OPEN]
-    opened: list[Place] = []
+    opened_places: list[Place] = []
     for place in sorted(places, key=len):
-        if len(place) == 1 or place[:-1] in opened:
-            opened.append(place)
-    return tuple(opened)
+        if len(place) == 1 or place[:-1] in opened_places:
+            opened_places.append(place)
+    return tuple(opened_places)
 
 
 @dataclass
@@ -140,8 +140,10 @@ class AdTable:
             order: Literal["", "ascending", "descending"] = ""
             if is_sorted:
                 order = "ascending" if self.choices.is_ascending else "descending"
-            turned = "ascending" if is_sorted and not self.choices.is_ascending else ""
-            return TableColumn(name, column.hint, True, self.link(sort=column.figure, order=turned), order)
+            next_order = "ascending" if is_sorted and not self.choices.is_ascending else ""
+            return TableColumn(
+                name, column.hint, True, self.link(sort=column.figure, order=next_order), order
+            )
 
         return make
 

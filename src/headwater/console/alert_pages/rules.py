@@ -132,7 +132,7 @@ async def rules_page(
 ) -> Response:
     """Return the page; `test` is a tested channel and its error."""
     connection, space = visit.connection, visit.space
-    opened, filters = (
+    opened_alerts, filters = (
         await list_history(connection, space.id, is_open=True),
         await list_filters(connection, space),
     )
@@ -142,7 +142,7 @@ async def rules_page(
         "channels_path": visit.path("/alerts/channels"),
         "now": datetime.now(UTC),
         "custom_rules": await list_rules(connection, space.id),
-        "breached": {alert.subject for alert in opened if alert.rule == Rule.CUSTOM},
+        "breached": {alert.subject for alert in opened_alerts if alert.rule == Rule.CUSTOM},
         "filters": filters,
         "form_values": partial(_list_form_values, filters),
         "report_end": partial(_find_report, space),

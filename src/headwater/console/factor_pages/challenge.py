@@ -77,8 +77,8 @@ async def _find_pending_user(request: Request) -> tuple[User, PendingLogin] | No
     except NotFound:
         return None
     is_same = hash_password_state(user.password_hash) == pending.password
-    usable = user.disabled_at is None and ways.takes_password(user.id) and is_same
-    return (user, pending) if usable else None
+    is_usable = user.disabled_at is None and ways.takes_password(user.id) and is_same
+    return (user, pending) if is_usable else None
 
 
 async def _page(

@@ -82,6 +82,6 @@ async def check_passkey(request: Request, form: PostedForm, form_key: bytes, use
 async def use_challenge(request: Request, challenge: bytes) -> None:
     """Raise FactorRefused if it was used before."""
     async with services(request).database.transaction() as connection:
-        fresh = await take_attempt(connection, "passkey", challenge.hex(), 1, PENDING_SECONDS + 60)
-    if not fresh.admitted:
+        attempt = await take_attempt(connection, "passkey", challenge.hex(), 1, PENDING_SECONDS + 60)
+    if not attempt.admitted:
         raise FactorRefused(FactorReason.EXPIRED)

@@ -109,8 +109,8 @@ async def _page(request: Request, visitor: Visitor, errors: Errors | None = None
     shared, challenge = services(request), make_challenge()
     party = _require_party(request)
     async with shared.database.connection() as connection:
-        existing = await list_passkeys(connection, visitor.user.id)
-    options = make_creation_options(party, shared.settings.brand, visitor.user, existing, challenge)
+        existing_passkeys = await list_passkeys(connection, visitor.user.id)
+    options = make_creation_options(party, shared.settings.brand, visitor.user, existing_passkeys, challenge)
     state = seal_state(shared.sealing_key, NewPasskey(challenge, int(time.time())), visitor.form_key)
     return render(
         request,

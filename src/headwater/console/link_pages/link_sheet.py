@@ -179,8 +179,8 @@ def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
         raise ValueError("The row has no source, and no default is selected.")
     source = _BY_WORD.get(word.lower().replace("  ", " "))
     if source is None:
-        near = _NAMES.near(word)
-        suggestion = f" Is it {' or '.join(near)}?" if near else " Sources lists all."
+        near_names = _NAMES.near(word)
+        suggestion = f" Is it {' or '.join(near_names)}?" if near_names else " Sources lists all."
         raise ValueError(f"There is no source “{word[:80]}”.{suggestion}")
     if source not in LINKED:
         raise ValueError(f"Links can't have the source {source}.")

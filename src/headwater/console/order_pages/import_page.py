@@ -147,7 +147,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         sample = await asyncio.to_thread(_read_sample, visit.services.storage, job)
     reading = Reading(**job.reading) if job.reading else None
     typed: Reading | None = values.get("reading")
-    guessed = guess_reading(job.kind, sample.columns, sample.rows, space)
+    guessed_reading = guess_reading(job.kind, sample.columns, sample.rows, space)
     is_edited = job.status == "uploaded" or "edit" in visit.request.query_params or status != 200
     is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
     errors: Errors = values.get("errors", {})
@@ -158,8 +158,8 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "job": job,
         "sample": sample,
         "errors": errors,
-        "reading": typed or reading or guessed,
-        "guessed": guessed,
+        "reading": typed or reading or guessed_reading,
+        "guessed": guessed_reading,
         "is_edited": is_edited,
         "preview": preview,
         "preview_columns": list(dict.fromkeys(name for row in preview for name in row.values)),
@@ -173,7 +173,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "known": _known(job, sample),
         "has_amount": bool(KINDS[job.kind].numbers),
         "separator": DELIMITERS.get(job.delimiter, ""),
-        "notation": _unclear(job, typed or reading or guessed, sample),
+        "notation": _unclear(job, typed or reading or guessed_reading, sample),
         "kept": REFUSED_KEPT.days,
         "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
         "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],

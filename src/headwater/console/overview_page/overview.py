@@ -74,10 +74,12 @@ class OverviewQueries:
     def by_source(self) -> ReportQuery:
         """Raise Invalid for bad input."""
         counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
-        of_tiles = [tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)]
+        tile_measures = [
+            tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)
+        ]
         if self._has_visits:
-            of_tiles.append(Measure.CONVERSION_RATE)
-        measures = tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *of_tiles)))
+            tile_measures.append(Measure.CONVERSION_RATE)
+        measures = tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *tile_measures)))
         query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
 
@@ -133,14 +135,16 @@ class OverviewLoader:
         page, space_id = self._page, self._page.space.id
         by_source = self._queries.by_source()
         steps = self._make_steps(by_source)
-        of_chart, of_rates = self._chart_queries(by_source, steps), self._queries.rates()
-        report, *reports = await query_reports(connection, space_id, [by_source, *of_chart, *of_rates])
-        rates = reports[len(of_chart) :]
+        chart_queries, rate_queries = self._chart_queries(by_source, steps), self._queries.rates()
+        report, *reports = await query_reports(
+            connection, space_id, [by_source, *chart_queries, *rate_queries]
+        )
+        rates = reports[len(chart_queries) :]
         costs, costs_by_step = await self._queries.fetch_costs(connection), None
         if self.tile.kind is TileKind.SPEND:
             costs_by_step = await self._queries.fetch_costs(connection, steps.group)
         chart = draw_overview(
-            self._view, self.tile, steps, reports[: len(of_chart)], costs_by_step, stacks=self.stacks
+            self._view, self.tile, steps, reports[: len(chart_queries)], costs_by_step, stacks=self.stacks
         )
         conversions = conversions_title(page.space, self._view.conversion)
         table = SourceTable(self._view, page.base, self.basis, conversions).make(

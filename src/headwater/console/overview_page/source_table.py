@@ -107,8 +107,8 @@ class SourceTable:
             row.keys[0].value: row.figures[column] for rate_report in rates for row in rate_report.rows
         }
         by_platform = sorted(report.rows, key=lambda row: row.keys[0].value or "")
-        for platform, of_platform in groupby(by_platform, key=lambda row: row.keys[0].value):
-            sources = [self._read_source(row) for row in of_platform]
+        for platform, platform_rows in groupby(by_platform, key=lambda row: row.keys[0].value):
+            sources = [self._read_source(row) for row in platform_rows]
             if platform is None:
                 rows |= {source.key: source for source in sources}
             else:
@@ -144,8 +144,10 @@ class SourceTable:
         if rest:
             joined_row = _join("", f"{len(rest)} more sources", rest)
             joined_row.no_rate = _SEVERAL
-            spent = [row.costs.spent for row in rest if row.costs]
-            joined_row.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
+            spent_figures = [row.costs.spent for row in rest if row.costs]
+            joined_row.costs = (
+                CostFigures(add_up_all(spent_figures), has_ratios=False) if spent_figures else None
+            )
             yield joined_row
         whole_measure, conversions = self._basis.whole, Measure.CONVERSIONS
         if report.unattributed is None or report.overall is None:

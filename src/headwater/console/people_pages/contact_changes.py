@@ -51,11 +51,11 @@ async def post_erase(request: Request) -> Response:
     form = await read_sent_form(request, _ERASE)
     async with services(request).database.transaction() as connection:
         inside, contact_id = await _enter(connection, request)
-        confirmed = await _is_confirmed(connection, inside, contact_id, form)
-        if confirmed:
+        is_confirmed = await _is_confirmed(connection, inside, contact_id, form)
+        if is_confirmed:
             await request_erasure(connection, inside.space.id, contact_id)
             await note_change(connection, request, inside, AuditChange("contact", contact_id))
-    if not confirmed:
+    if not is_confirmed:
         return await _refuse(request, inside, contact_id, "erase")
     return redirect(request, f"{contact_path(inside.space.id, contact_id)}/erasure")
 
@@ -68,8 +68,8 @@ async def post_unmerge(request: Request) -> Response:
         merged_id = form.number("merged")
         if await resolve(connection, inside.space.id, merged_id) != contact_id:
             raise NotFound("Page")
-        confirmed = await _is_confirmed(connection, inside, contact_id, form)
-        if confirmed:
+        is_confirmed = await _is_confirmed(connection, inside, contact_id, form)
+        if is_confirmed:
             try:
                 await unmerge(connection, inside.space.id, merged_id)
                 change = AuditChange("contact", merged_id, after={"separated_from": contact_id})
@@ -78,7 +78,7 @@ async def post_unmerge(request: Request) -> Response:
                 problem = error.message
     if problem is not None:
         return await contact_page(request, inside, contact_id, status=409, problem=problem)
-    if not confirmed:
+    if not is_confirmed:
         return await _refuse(request, inside, contact_id, f"unmerge-{merged_id}")
     location = contact_path(inside.space.id, merged_id)
     return redirect(request, location, FlashMessage.MERGE_UNDONE)

@@ -104,16 +104,16 @@ def build_columns(explanation: EventExplanation, window: str) -> list[ModelColum
 
 
 def _column(model: str, explanation: EventExplanation, reasons: Mapping[str, str]) -> ModelColumn:
-    of_model = explanation.credits[model]
+    model_credit = explanation.credits[model]
     reason = explanation.unattributed_reason(model)
-    left_out = of_model.left_out
+    left_out = model_credit.left_out
     return ModelColumn(
         model,
         tuple(
-            CreditCell(touch["id"] in of_model.listed, of_model.listed.get(touch["id"]))
+            CreditCell(touch["id"] in model_credit.listed, model_credit.listed.get(touch["id"]))
             for touch in explanation.path
         ),
         left_out,
-        of_model.amount_left_out(explanation.event["amount"]) if left_out else None,
+        model_credit.amount_left_out(explanation.event["amount"]) if left_out else None,
         None if reason is None else reasons[reason],
     )

@@ -127,11 +127,11 @@ async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> l
     if len(text) < SHORTEST_PART:
         return []
     ids: list[int] = []
-    for kind, written in (("email", [text.lower()]), ("name", _spellings(text))):
+    for kind, spellings in (("email", [text.lower()]), ("name", _spellings(text))):
         values = {
             "space_id": space_id,
             "kind": kind,
-            "values": written,
+            "values": spellings,
             "limit": PER_PAGE,
             "last_character": LAST_CHARACTER,
         }

@@ -50,11 +50,11 @@ class Breakdown:
 
     def wanted(self) -> list[Place]:
         """Return open rows with open parents, outer rows first."""
-        opened: list[Place] = [()]
+        opened_places: list[Place] = [()]
         for opened_place in sorted(self.opened, key=len):
-            if 0 < len(opened_place) < len(LEVELS) and opened_place[:-1] in opened:
-                opened.append(opened_place)
-        return opened[1:]
+            if 0 < len(opened_place) < len(LEVELS) and opened_place[:-1] in opened_places:
+                opened_places.append(opened_place)
+        return opened_places[1:]
 
     def filters(self, path: Place) -> tuple[str, ...]:
         conditions = (f"{group}:{key or ''}" for group, key in zip(LEVELS, path, strict=False))

@@ -149,14 +149,14 @@ class ChannelReports:
             queries.append(by_customer)
         first, *other_reports = await query_reports(connection, self._space.id, queries)
         customers = other_reports.pop() if self._view.is_monetary else None
-        of_course = other_reports[: len(course.queries)]
-        reports_by_place = dict(zip(places, other_reports[len(of_course) :], strict=True))
+        course_reports = other_reports[: len(course.queries)]
+        reports_by_place = dict(zip(places, other_reports[len(course_reports) :], strict=True))
         return ChannelContent(
             self.basis,
             first,
-            self._headlines(first, course, of_course[0]),
-            self._unattributed(first, course, of_course[0]),
-            course.chart(self._view, of_course),
+            self._headlines(first, course, course_reports[0]),
+            self._unattributed(first, course, course_reports[0]),
+            course.chart(self._view, course_reports),
             self._breakdown.rows(first, reports_by_place),
             customers,
             await self._notes(connection, course, first),

@@ -170,12 +170,12 @@ class CohortReports:
 
     def _cell(self, cohort: Cohort, since: int, highest: Fraction) -> CohortCell:
         value = self._value(cohort, since)
-        of_people = self.figure in ("customers", "retention")
-        measure = Measure.EVENTS if of_people else Measure.REVENUE
+        counts_people = self.figure in ("customers", "retention")
+        measure = Measure.EVENTS if counts_people else Measure.REVENUE
         if self.figure == "retention":
             measure = Measure.SHARE
         shade = min(SHADES, round(SHADES * Fraction(value) / highest)) if value and highest > 0 else 0
-        made_of = {"amount_min": _SMALLEST_ORDER} if of_people else {}
+        made_of = {"amount_min": _SMALLEST_ORDER} if counts_people else {}
         has_events = bool(cohort.revenue[since] or cohort.customers[since])
         return CohortCell(
             figures.figure(measure, value),

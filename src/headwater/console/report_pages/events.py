@@ -181,8 +181,8 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
     """Return amount filters, customers' cohort filter."""
 
     def without(*names: str) -> str:
-        remaining = {name: value for name, value in pairs.items() if name not in names}
-        return page.view.link(page.path, **remaining)
+        remaining_pairs = {name: value for name, value in pairs.items() if name not in names}
+        return page.view.link(page.path, **remaining_pairs)
 
     filters = [
         Filter(f"amount {words} {pairs[name]}", without(name))

@@ -126,5 +126,5 @@ def dates(span: DateTimeSpan) -> str:
 
 def _rounded(value: Fraction | Decimal | int, decimals: int) -> Decimal:
     exact = Fraction(value)
-    scaled = Decimal(exact.numerator * 10**decimals) / Decimal(exact.denominator)
-    return scaled.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)
+    scaled_value = Decimal(exact.numerator * 10**decimals) / Decimal(exact.denominator)
+    return scaled_value.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)

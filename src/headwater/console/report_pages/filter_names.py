@@ -29,5 +29,5 @@ def suggest_key(group: str, key: str) -> str | None:
     titles = _TITLES.get(group, {})
     if not key or not titles or key in titles:
         return None
-    near = _SIMILAR[group].nearest(key)
-    return _KEYS[group].get(near[0].lower(), near[0]) if near else None
+    nearest_names = _SIMILAR[group].nearest(key)
+    return _KEYS[group].get(nearest_names[0].lower(), nearest_names[0]) if nearest_names else None

@@ -61,10 +61,10 @@ async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
     """Raise NotFound for an unknown, revoked or expired link."""
     cursor = connection.cursor(row_factory=class_row(SharedPage))
     values = {"token_hash": hash_secret(token)}
-    shared = await fetch_optional(cursor, queries["find"], values)
-    if shared is None:
+    shared_page = await fetch_optional(cursor, queries["find"], values)
+    if shared_page is None:
         raise NotFound("Page")
-    return shared
+    return shared_page
 
 
 async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:

@@ -43,22 +43,22 @@ class ReportRunner:
         lease = uuid4()
         async with self._database.transaction() as connection:
             space = await fetch_space(connection, space_id)
-            scheduled = await _claim(connection, space_id, current_time, lease)
-        if scheduled is None:
+            scheduled_report = await _claim(connection, space_id, current_time, lease)
+        if scheduled_report is None:
             return False
         notice, error, is_final = None, None, True
         try:
             async with self._database.transaction(CONNECTION_SECONDS) as connection:
-                notice = await make_notice(connection, space, scheduled, current_time)
+                notice = await make_notice(connection, space, scheduled_report, current_time)
         except Invalid as refusal:
             error = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         except ReportRefused as refusal:
             error, is_final = refusal.message, False
         async with self._database.transaction() as connection:
-            may_try = not is_final and scheduled.attempts < MOST_ATTEMPTS
+            may_try = not is_final and scheduled_report.attempts < MOST_ATTEMPTS
             outcome = _Outcome(current_time, error, current_time + RETRY if may_try else None)
-            if await _finish(connection, space, scheduled, lease, outcome):
-                await _announce(connection, space_id, scheduled, notice)
+            if await _finish(connection, space, scheduled_report, lease, outcome):
+                await _announce(connection, space_id, scheduled_report, notice)
         return True
 
 

@@ -47,19 +47,19 @@ def platform_title(row: ConnectionRow) -> str:
 
 def describe_state(row: ConnectionRow) -> ConnectionState:
     if row.pulled_at is None:
-        without_fault = ConnectionState("Starting", "", "The first spend arrives within a minute.")
+        faultless_state = ConnectionState("Starting", "", "The first spend arrives within a minute.")
     else:
-        without_fault = ConnectionState("Up to date", "good", "Spend is fetched every six hours.")
-    return _choose_state(row, f"{platform_title(row)} says:", without_fault)
+        faultless_state = ConnectionState("Up to date", "good", "Spend is fetched every six hours.")
+    return _choose_state(row, f"{platform_title(row)} says:", faultless_state)
 
 
 def describe_file_state(row: WatchedFileRow) -> ConnectionState:
     if row.fetched_at is None:
-        without_fault = ConnectionState("Starting", "", "The file is fetched within a minute.")
+        faultless_state = ConnectionState("Starting", "", "The file is fetched within a minute.")
     else:
         about = "The file is fetched every six hours, and imported if it changed."
-        without_fault = ConnectionState("Up to date", "good", about)
-    return _choose_state(row, "Reason:", without_fault)
+        faultless_state = ConnectionState("Up to date", "good", about)
+    return _choose_state(row, "Reason:", faultless_state)
 
 
 def shorten_address(address: str) -> str:

@@ -158,13 +158,15 @@ def _setting_fields(kind: str, scheme: str, values: Mapping[str, Any]) -> list[S
 
 def _setting_field(name: str, schema: Mapping[str, Any], values: Mapping[str, Any]) -> SettingField:
     group = FieldGroup.ACCOUNT if name in _ESSENTIAL else FieldGroup.ADVANCED
-    field = describe_field(name, schema, values, group)
-    choices = dict(field.choices)
+    described_field = describe_field(name, schema, values, group)
+    choices = dict(described_field.choices)
     if name == "timezone":
         choices = {zone: zone for zone in sorted(zone_names())}
     if choices:
         choices = {"": "Default" if name == "timezone" else "Detected", **choices, **_CHOICES.get(name, {})}
-    return replace(field, choices=tuple(choices.items()), about=_ABOUT.get(name, field.about))
+    return replace(
+        described_field, choices=tuple(choices.items()), about=_ABOUT.get(name, described_field.about)
+    )
 
 
 def _address_field(typed: TypedFile) -> SettingField:
@@ -181,8 +183,13 @@ def _render(visit: PageVisit, typed: TypedFile, row: WatchedFileRow | None = Non
         "row": row,
         "stored": row if has_stored_scheme else None,
         "errors": worded(typed.errors),
-        "needed": [_address_field(typed), *(field for field in fields if field.group is FieldGroup.ACCOUNT)],
-        "advanced": [field for field in fields if field.group is not FieldGroup.ACCOUNT],
+        "needed": [
+            _address_field(typed),
+            *(setting_field for setting_field in fields if setting_field.group is FieldGroup.ACCOUNT),
+        ],
+        "advanced": [
+            setting_field for setting_field in fields if setting_field.group is not FieldGroup.ACCOUNT
+        ],
         "secrets": secret_fields(ADDRESS_KINDS[typed.scheme]),
         "address_kinds": [
             kind for name, kind in ADDRESS_KINDS.items() if name != "file" or _allows_files(visit)

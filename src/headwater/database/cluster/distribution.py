@@ -95,10 +95,10 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
                 "the cluster has no node for Spaces: add one with citus_add_node",
             )
         connection.execute(queries["prepare"])
-        moved = {"tables": [table_place.table for table_place in unplaced_tables]}
-        for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
+        table_values = {"tables": [table_place.table for table_place in unplaced_tables]}
+        for (table,) in connection.execute(queries["unlogged"], table_values).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
-        triggers = connection.execute(queries["triggers"], moved).fetchall()
+        triggers = connection.execute(queries["triggers"], table_values).fetchall()
         counted = [Identifier(table) for (table,) in triggers]
         for table in counted:
             connection.execute(queries["disable_triggers"].format(table=table))

@@ -139,7 +139,7 @@ class DueTasks(ABC):
 
     async def _finish(self) -> None:
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
-            for task in late:
+            _, late_tasks = await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
+            for task in late_tasks:
                 task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await asyncio.gather(*late_tasks, return_exceptions=True)

@@ -107,10 +107,10 @@ def request_clicks(
     cursor = connection.execute(queries["find_clicks"], values)
 
     def fetch() -> Clicks:
-        stored = Clicks()
+        clicks = Clicks()
         for row in cursor.fetchall():
-            stored.add_stored(*row)
-        return stored
+            clicks.add_stored(*row)
+        return clicks
 
     return fetch
 

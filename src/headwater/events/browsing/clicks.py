@@ -25,7 +25,7 @@ class Clicks:
 
     def notice(self, click_ids: dict[str, str], device: str, seen_at: int) -> frozenset[str]:
         """Record click ids. Return the stale ones: seen in another browser more than a day earlier."""
-        stale: list[str] = []
+        stale_names: list[str] = []
         for name, value in click_ids.items():
             if name not in AD_CLICKS:
                 continue
@@ -34,8 +34,8 @@ class Clicks:
             if first is None or seen_at < first[0]:
                 self._first[click] = self.new[click] = (seen_at, device)
             elif first[1] != device and seen_at - first[0] > STALE_AFTER:
-                stale.append(name)
-        return frozenset(stale)
+                stale_names.append(name)
+        return frozenset(stale_names)
 
 
 def hash_click(name: str, value: str) -> str:

@@ -115,18 +115,18 @@ def read_view(
     """
     view = View(visitor.receipt_id, visitor.occurred_at, hash_device(visitor), owner)
     classified = _classify(hit.url, hit.referrer, frozenset[str](), exclusions, names)
-    stale = (
+    stale_ids = (
         clicks.notice(classified.click_ids, view.device, view.occurred_at) if classified.click_ids else None
     )
-    if stale:
-        classified = _classify(hit.url, hit.referrer, stale, exclusions, names)
+    if stale_ids:
+        classified = _classify(hit.url, hit.referrer, stale_ids, exclusions, names)
     outcome = classified.outcome
     is_source = isinstance(outcome, Source)
     view.origin = ViewOrigin(
         rule=outcome.rule if is_source else outcome.reason.value,
         source_id=names.numbers[outcome.name] if is_source else None,
         ad=classified.ad,
-        stale=tuple(sorted(stale)) if stale else (),
+        stale=tuple(sorted(stale_ids)) if stale_ids else (),
         cookies=hit.cookies,
         own_link=classified.own_link,
     )

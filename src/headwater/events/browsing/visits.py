@@ -63,12 +63,12 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
 
     `visits` are the contact's in the view's browser.
     """
-    near = sorted((visit for visit in visits if visit.is_near(view.occurred_at)), key=attrgetter("id"))
-    if not near:
+    near_visits = sorted((visit for visit in visits if visit.is_near(view.occurred_at)), key=attrgetter("id"))
+    if not near_visits:
         visit = Visit(view.id, view.device, view.owner, view.occurred_at, view.occurred_at)
         visits.append(visit)
     else:
-        visit, *later_visits = near
+        visit, *later_visits = near_visits
         for merged_visit in later_visits:
             _merge(visit, merged_visit)
             visits.remove(merged_visit)
@@ -82,7 +82,7 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
     if view.is_candidate:
         visit.views.append(view)
         visit.views.sort(key=_BY_TIME)
-    elif len(near) < 2:
+    elif len(near_visits) < 2:
         return []
     return _decide(visit)
 

@@ -76,8 +76,8 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
     latest = {(report.statement.part, report.statement.item): report for report in reports}
     for report in new:
         key = report.statement.part, report.statement.item
-        existing = latest.get(key)
-        if existing is None or existing.statement.version <= report.statement.version:
+        existing_report = latest.get(key)
+        if existing_report is None or existing_report.statement.version <= report.statement.version:
             latest[key] = report
     return list(latest.values())
 
@@ -88,9 +88,9 @@ def count_refunds(
     """Keep counted refunds that the reports support; the difference becomes one more refund. Without an order
     there is no upper limit yet.
     """
-    returned = _returned(reports, order)
-    refunds = [*_bounded(counted, dict(returned))]
-    for currency, amount in returned.items():
+    returned_amounts = _returned(reports, order)
+    refunds = [*_bounded(counted, dict(returned_amounts))]
+    for currency, amount in returned_amounts.items():
         amounts = [refund.amount for refund in refunds if refund.currency == currency]
         counted_amount = sum(amounts, Decimal(0))
         if amount > counted_amount:
@@ -143,10 +143,12 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
 def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:
     """Reduce counted refunds to the returned money, the latest first."""
     for refund in counted:
-        remaining = returned.get(refund.currency, Decimal(0))
-        amount = min(refund.amount, remaining)
+        remaining_amount = returned.get(refund.currency, Decimal(0))
+        amount = min(refund.amount, remaining_amount)
         if amount > 0:
-            returned[refund.currency] = Decimal(0) if remaining == amount else remaining - amount
+            returned[refund.currency] = (
+                Decimal(0) if remaining_amount == amount else remaining_amount - amount
+            )
             yield msgspec.structs.replace(refund, amount=amount)
 
 

@@ -55,9 +55,9 @@ def queue_corrections(connection: Connection[Any], space_id: int, event_ids: Col
     if event_ids:
         values = _queue_values(space_id, event_ids)
         connection.execute(queries["lock"], values)
-        rows = connection.execute(_FIND, values).fetchall()
-        if rows:
-            connection.execute(queries["queue"], values | {"corrections": _list_corrections(rows)})
+        event_rows = connection.execute(_FIND, values).fetchall()
+        if event_rows:
+            connection.execute(queries["queue"], values | {"corrections": _list_corrections(event_rows)})
 
 
 async def fetch_orders(connection: AsyncConnection, space_id: int, event_id: int) -> list[int]:
@@ -82,8 +82,8 @@ async def correct_accepted(connection: AsyncConnection, space_id: int, delivery_
 
 
 async def _queue_found(connection: AsyncConnection, values: dict[str, Any]) -> None:
-    if rows := await fetch_all(connection, _FIND, values):
-        await connection.execute(queries["queue"], values | {"corrections": _list_corrections(rows)})
+    if event_rows := await fetch_all(connection, _FIND, values):
+        await connection.execute(queries["queue"], values | {"corrections": _list_corrections(event_rows)})
 
 
 def _list_corrections(found: Iterable[tuple[int, int]]) -> str:

@@ -180,9 +180,9 @@ class DeliveryLoop:
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
             waiting_deliveries = await load_waiting(connection, key.space_id, key.id, ids)
-        parts, settled = _prepare(waiting_deliveries, target, current_time)
-        if settled:
-            await self._write(platform.name, CallRecord(current_time, settled, called=False), target)
+        parts, settled_records = _prepare(waiting_deliveries, target, current_time)
+        if settled_records:
+            await self._write(platform.name, CallRecord(current_time, settled_records, called=False), target)
         if not parts:
             return CallOutcome()
         parts, later_parts = _take_call(parts, platform)
@@ -243,26 +243,26 @@ def _prepare(
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
     """Return a call's parts, and deliveries not to send."""
     parts: list[_Part] = []
-    settled: list[DeliveryRecord] = []
+    settled_records: list[DeliveryRecord] = []
     for delivery in (
         repeat_first_attempt(waiting_delivery, target.platform, target.destination)
         for waiting_delivery in waiting
     ):
         decision = decide(delivery, target.platform, target.destination, current_time)
         if isinstance(decision, Send):
-            prepared = _build(delivery, decision.conversion, target, current_time)
-            if isinstance(prepared, _Part):
-                parts.append(prepared)
+            content_part = _build(delivery, decision.conversion, target, current_time)
+            if isinstance(content_part, _Part):
+                parts.append(content_part)
             else:
-                settled.append(prepared)
+                settled_records.append(content_part)
         elif isinstance(decision, Skip):
-            settled.append(DeliveryRecord(id=delivery.id, status="skipped", reason=decision.reason))
+            settled_records.append(DeliveryRecord(id=delivery.id, status="skipped", reason=decision.reason))
         elif isinstance(decision, Later):
-            settled.append(DeliveryRecord(id=delivery.id, due_at=decision.at))
+            settled_records.append(DeliveryRecord(id=delivery.id, due_at=decision.at))
         else:
             error = "The event became too old."
-            settled.append(DeliveryRecord(id=delivery.id, status="expired", error=error))
-    return parts, settled
+            settled_records.append(DeliveryRecord(id=delivery.id, status="expired", error=error))
+    return parts, settled_records
 
 
 def _take_call(parts: Sequence[_Part], platform: Platform) -> tuple[Sequence[_Part], Sequence[_Part]]:

@@ -103,7 +103,7 @@ def preview(
     conversion = keep_credited_click(delivery.conversion, platform)
     decision = decide(delivery, platform, destination, current_time)
     # If only the time is wrong, what would have been sent at the time of the event.
-    timely = decide(delivery, platform, destination, conversion.event_time / 1000)
+    timely_decision = decide(delivery, platform, destination, conversion.event_time / 1000)
     reason = decision.reason if isinstance(decision, Skip) else None
     explanation = REASONS[reason] if reason else None
     is_improvable = reason not in (*NEVER_AGAIN, SkipReason.NO_MAPPING)
@@ -124,7 +124,9 @@ def preview(
         reason=reason,
         meaning=explanation.meaning if explanation else None,
         remedy=explanation.remedy if explanation else None,
-        fields=_list_fields(timely.conversion, platform, destination) if isinstance(timely, Send) else [],
+        fields=_list_fields(timely_decision.conversion, platform, destination)
+        if isinstance(timely_decision, Send)
+        else [],
         missing=[MissingIdentifier(name, fields, _ADVICE[name]) for name, fields in missing_fields.items()],
     )
 

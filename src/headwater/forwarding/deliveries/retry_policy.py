@@ -77,8 +77,8 @@ class CallContext:
         return jittered if requested is None else max(jittered, min(requested, step + MOST_REQUESTED))
 
     def requested_pause(self, verdict: CallDeferred) -> float | None:
-        in_header = read_retry_after(self.retry_after, self.now)
-        pauses = [pause for pause in (in_header, verdict.wait_seconds) if pause is not None]
+        header_pause = read_retry_after(self.retry_after, self.now)
+        pauses = [pause for pause in (header_pause, verdict.wait_seconds) if pause is not None]
         return max(pauses, default=None)
 
 
@@ -108,10 +108,10 @@ def judge(verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallCo
 
 
 def _defer(verdict: CallDeferred, attempts: Sequence[DeliveryAttempt], context: CallContext) -> CallOutcome:
-    requested = context.requested_pause(verdict)
+    requested_pause = context.requested_pause(verdict)
     failures = context.failures + 1
-    until = context.now + context.pause(min(step_after(failures), LONGEST_WAIT), requested)
-    results = [_retry(attempt, verdict.error, context, requested) for attempt in attempts]
+    until = context.now + context.pause(min(step_after(failures), LONGEST_WAIT), requested_pause)
+    results = [_retry(attempt, verdict.error, context, requested_pause) for attempt in attempts]
     return CallOutcome(results, destination=DestinationBackoff(until, failures))
 
 
@@ -156,8 +156,8 @@ def _retry(
     step = step_after(attempt.attempts + 1)
     due_at = context.now + context.pause(step, requested)
     if due_at > attempt.ends_at:
-        within_reason = 0.0 if requested is None else min(requested, step + MOST_REQUESTED)
-        if context.now >= attempt.ends_at or context.now + within_reason > attempt.ends_at:
+        reasonable_pause = 0.0 if requested is None else min(requested, step + MOST_REQUESTED)
+        if context.now >= attempt.ends_at or context.now + reasonable_pause > attempt.ends_at:
             return DeliveryResult(attempt.id, "expired", error)
         due_at = attempt.ends_at
     return DeliveryResult(attempt.id, "retrying", error, due_at)

@@ -91,12 +91,12 @@ class VerdictReader:
         records = list(_make_records(request, answer, platform, destination, current_time))
         async with self.database.transaction() as connection:
             await leases.lock_leased(connection, self.lease)
-            written = await self._write(connection, request.id, records, current_time)
-            counted = [record.id for record in written if record.status == "counted"]
-            await correct_accepted(connection, self.lease.key.space_id, counted)
+            written_records = await self._write(connection, request.id, records, current_time)
+            counted_ids = [record.id for record in written_records if record.status == "counted"]
+            await correct_accepted(connection, self.lease.key.space_id, counted_ids)
             await self._schedule(connection, request, answer, current_time)
             failpoint("forward_before_commit")
-        count_deliveries(platform.name, written)
+        count_deliveries(platform.name, written_records)
         if isinstance(answer, VerdictsUnavailable):
             log.warning("no verdicts on a request", platform=platform.name, **self.lease.key._asdict())
         return not isinstance(answer, VerdictsDeferred)
@@ -106,17 +106,18 @@ class VerdictReader:
         row = await fetch_optional(connection, queries["due"], values)
         if row is None:
             return None
-        request_id, ids, asked = row
-        of_request = {**values, "request_id": request_id, "ids": ids}
+        request_id, ids, question_count = row
+        request_values = {**values, "request_id": request_id, "ids": ids}
         awaiting_by_id = {
-            row[0]: _Awaiting(*row) for row in await fetch_all(connection, queries["awaiting"], of_request)
+            row[0]: _Awaiting(*row)
+            for row in await fetch_all(connection, queries["awaiting"], request_values)
         }
         positions = {
             position: awaiting_by_id[number]
             for position, number in enumerate(ids)
             if number in awaiting_by_id
         }
-        return _Request(request_id, asked, positions)
+        return _Request(request_id, question_count, positions)
 
     async def _write(
         self, connection: AsyncConnection, request_id: str, records: Sequence[DeliveryRecord], now: float
@@ -126,8 +127,8 @@ class VerdictReader:
             return []
         values = {**self.lease.values(), "request_id": request_id, "now": now, "rows": rows(records)}
         cursor = await connection.execute(queries["write"], values)
-        written = {number for number, status in await cursor.fetchall() if status != "delivered"}
-        changed_records = [record for record in records if record.id in written]
+        written_ids = {number for number, status in await cursor.fetchall() if status != "delivered"}
+        changed_records = [record for record in records if record.id in written_ids]
         if logged_records := [record for record in changed_records if record.status != "counted"]:
             await connection.execute(queries["log"], {**values, "rows": rows(logged_records)})
         return changed_records

@@ -88,5 +88,5 @@ async def postpone(connection: AsyncConnection, lease: DestinationLease, until: 
 
 async def suspend(connection: AsyncConnection, lease: DestinationLease, reason: str) -> bool:
     """Hold until a user resumes. Return whether it was active."""
-    suspended = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
-    return suspended.rowcount > 0
+    cursor = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
+    return cursor.rowcount > 0

@@ -72,8 +72,8 @@ class DateRange(Struct, frozen=True):
     def is_absent(self, query: Input) -> bool:
         """Return whether neither was sent; invalid values count as sent."""
         texts = (text for texts in self.texts(query) for text in texts)
-        broken = any(parameter.name in query.errors for parameter in self.parameters)
-        return not broken and all(map(is_blank, texts))
+        has_errors = any(parameter.name in query.errors for parameter in self.parameters)
+        return not has_errors and all(map(is_blank, texts))
 
     def texts(self, query: Input) -> list[list[str]]:
         """Return both values unparsed, to bind a cursor to."""

@@ -25,8 +25,8 @@ def parse_body(kind: FieldType[T], body: object) -> T:
     """Return a JSON body's value. Raise Invalid with every error, by field."""
     try:
         return kind.read(body)
-    except BrokenRules as broken:
-        errors = broken.rules
+    except BrokenRules as broken_rules:
+        errors = broken_rules.rules
     except ValueError as error:
         errors = {"body": [str(error)]}
     raise Invalid({name: [_sentence(name, rule) for rule in rules] for name, rules in errors.items()})
@@ -66,8 +66,8 @@ class Findings:
         """Return a part's value, or None with its errors recorded."""
         try:
             return kind.read(value)
-        except BrokenRules as broken:
-            for inner, rules in broken.rules.items():
+        except BrokenRules as broken_rules:
+            for inner, rules in broken_rules.rules.items():
                 self.rules.setdefault(f"{path}.{inner}", []).extend(rules)
         except ValueError as error:
             self.add(path, str(error))
@@ -114,8 +114,8 @@ class Property(Struct, frozen=True):
 
     @property
     def schema(self) -> Schema:
-        description = {"description": self.description} if self.description else {}
-        return {**description, **self.kind.schema}
+        description_member = {"description": self.description} if self.description else {}
+        return {**description_member, **self.kind.schema}
 
 
 def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> FieldType[dict[str, Any]]:

@@ -63,9 +63,9 @@ class Names:
         """Return similar names or, without any, the most alike. Slower than `near`: use it only for few
         values per request.
         """
-        near = self.near(word)
-        if near or len(word) > LONGEST:
-            return near
+        near_names = self.near(word)
+        if near_names or len(word) > LONGEST:
+            return near_names
         similar_letters = get_close_matches(_letters(word), self._tables.by_letters, MOST, _LIKENESS)
         return tuple(self._tables.by_letters[letters] for letters in similar_letters)
 

@@ -40,14 +40,14 @@ class Ga4Events:
     def translate(self, raw: bytes) -> list[TranslatedRow]:
         """Raise Invalid with the event's wrong members, or IgnoredMessage."""
         event = read_event(raw)
-        written = read_text(event.name)
-        if written is None:
+        written_name = read_text(event.name)
+        if written_name is None:
             raise Invalid.of("name", "is required, text of at most 255 characters.")
-        name = normalise(written)
+        name = normalise(written_name)
         if self._translator.is_bot:
             self._translator.bot_pages += name == PAGE_VIEW
             return []
-        call = self._read_call(event, written, raw)
+        call = self._read_call(event, written_name, raw)
         try:
             if name == PAGE_VIEW:
                 return self._translator.page(call)
@@ -97,8 +97,8 @@ def _add_items(params: Members, *, is_required: bool) -> str | None:
     """Return the sum of the items' prices; None without items. Raise Invalid for items without a price, if
     the sum is required.
     """
-    written = params.get("items")
-    items = cast("list[Any]", written) if isinstance(written, list) else []
+    value = params.get("items")
+    items = cast("list[Any]", value) if isinstance(value, list) else []
     try:
         total = sum((_read_price(item) for item in items), Decimal(0))
         return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP) if items else None

@@ -151,10 +151,10 @@ def _read_consent(body: Ga4Body) -> Consent | None:
     members = require_members(body.consent, "consent")
     values: dict[str, bool] = {"ad_personalization": False} if body.non_personalized_ads is True else {}
     for name in ("ad_user_data", "ad_personalization"):
-        written = members.get(name)
-        if written is None:
+        value = members.get(name)
+        if value is None:
             continue
-        decision = _CONSENT.get(written.upper()) if isinstance(written, str) else None
+        decision = _CONSENT.get(value.upper()) if isinstance(value, str) else None
         if decision is None:
             raise Invalid.of(f"consent.{name}", "must be GRANTED or DENIED.")
         values[name] = decision

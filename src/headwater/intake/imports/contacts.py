@@ -65,8 +65,8 @@ class _Target:
                 self.columns.setdefault(kind, items[0])
         names = dict(SLOTS)
         for slot, value in (row.custom_fields or {}).items():
-            stored = to_instant(value, space.zone) if slot in DATE_SLOTS else value
-            self.columns.setdefault(names[slot], stored)
+            stored_value = to_instant(value, space.zone) if slot in DATE_SLOTS else value
+            self.columns.setdefault(names[slot], stored_value)
 
 
 async def store(
@@ -91,10 +91,10 @@ async def _load_holders(
     connection: AsyncConnection, space_id: int, items: Sequence[ContactValues]
 ) -> dict[str, list[_Target]]:
     emails = {email for item in items for email in item.collections["emails"]}
-    stored: dict[int, _Target] = {}
+    target_by_contact: dict[int, _Target] = {}
     holders: dict[str, list[_Target]] = {}
     for email, number in await find_holders(connection, space_id, emails):
-        holders.setdefault(email, []).append(stored.setdefault(number, _Target(number)))
+        holders.setdefault(email, []).append(target_by_contact.setdefault(number, _Target(number)))
     return holders
 
 

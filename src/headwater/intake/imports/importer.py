@@ -100,11 +100,13 @@ class Import:
 
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
         """Import the remaining rows; yield after each chunk."""
-        remaining = self.source.rows_after(self.resumed, self.progress.position)
+        remaining_rows = self.source.rows_after(self.resumed, self.progress.position)
         await self.refusals.resume(connection, self.resumed)
         if self.kind.find_source is not None:
             self._rules = await fetch_source_rules(connection, self.space)
-        chunks = _split_chunks(self.without_totals(remaining), self.source.chunk or self.kind.chunk or CHUNK)
+        chunks = _split_chunks(
+            self.without_totals(remaining_rows), self.source.chunk or self.kind.chunk or CHUNK
+        )
         async with aclosing(_read_ahead(chunks)) as ready:
             async for chunk in ready:
                 await self._import_chunk(connection, chunk)

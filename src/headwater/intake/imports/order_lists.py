@@ -137,17 +137,17 @@ def _read_amount(amount: Any) -> Decimal:
 
 def _find_columns(source: RowSource, choices: FileChoices) -> Columns:
     header = source.columns()
-    mapped = dict(choices.mapped)
+    field_by_column = dict(choices.mapped)
     if header is not None:
         with closing(source.rows()) as rows:
             sample: Sequence[Mapping[str, str]] = [row.values for row in islice(rows, SAMPLE_ROWS)]
-        mapped = assign_columns(guess_columns("events", FIELDS, header, sample), choices.mapped)
-        if ID not in mapped.values():
+        field_by_column = assign_columns(guess_columns("events", FIELDS, header, sample), choices.mapped)
+        if ID not in field_by_column.values():
             raise UnreadableError(
                 f"no column has order ids: the file has {', '.join(header)[:300]}. "
                 "Map one with --map COLUMN=order_id"
             )
-    columns = Columns(FIELDS, tuple(sorted(mapped.items())))
+    columns = Columns(FIELDS, tuple(sorted(field_by_column.items())))
     columns.check(header)
     return columns
 

@@ -108,14 +108,14 @@ def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
 def read_request(kind: str, query: Input) -> ImportRequest:
     """Raise Invalid for bad input."""
     values: dict[str, Any] = {parameter.name: parameter.read(query) for parameter in list_parameters(kind)}
-    mapped: tuple[tuple[str, str], ...] = values["columns"]
-    columns = [column for column, _ in mapped]
+    mapped_columns: tuple[tuple[str, str], ...] = values["columns"]
+    columns = [column for column, _ in mapped_columns]
     if len(set(columns)) < len(columns):
         query.refuse("columns", "must not name a column twice.")
     query.finish()
     constant_values = {name: values.get(name) for name in ("event_name", "platform", "currency")}
     choices = FileChoices(
-        mapped,
+        mapped_columns,
         None,
         values.get("decimals"),
         values.get("dates"),

@@ -100,8 +100,8 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
         elif count > 1:
             rule = f"Two columns are chosen as {name}: leave one of them out."
             errors.setdefault("columns", []).append(rule)
-    needed = _IDENTIFIERS.get(kind)
-    if needed and needed.isdisjoint(field_counts):
+    identifiers = _IDENTIFIERS.get(kind)
+    if identifiers and identifiers.isdisjoint(field_counts):
         rule = "Choose the column with the email address. It identifies the contact of a row."
         errors.setdefault("columns", []).append(rule)
     if kind == "ads" and (missing_fields := {"kind", "id", "name"} - field_counts.keys()):
@@ -128,10 +128,10 @@ _NEEDED = {
 
 def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
     fields = {name for name in reading.columns.values() if name}
-    for name, (needed, rule) in _NEEDED.items():
+    for name, (field, rule) in _NEEDED.items():
         is_known = name in fields or reading.constants.get(name) or (has_signs and name == "currency")
         if not is_known:
-            errors.setdefault(needed, []).append(rule)
+            errors.setdefault(field, []).append(rule)
     for name, value in reading.constants.items():
         try:
             SPEND_FIELDS[name].kind.read(value)

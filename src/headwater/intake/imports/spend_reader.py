@@ -109,8 +109,8 @@ def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation
         text = line_format % picked_cells
         if fits(text):
             return text
-        remaining = iter(picked_cells)
-        figures = [None if kind is None else kind(next(remaining)) for kind in kinds]
+        remaining_cells = iter(picked_cells)
+        figures = [None if kind is None else kind(next(remaining_cells)) for kind in kinds]
         if figures[0] is None:
             raise ValueError  # the slow path reports it
         return join_figures(figures)

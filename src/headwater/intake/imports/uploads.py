@@ -83,9 +83,11 @@ def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES)
 
 def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> Dialect:
     """Raise UnreadableError if rows are more detailed than the ledger's."""
-    mapped = [(column, name) for column, name in choices.mapped if name]
+    mapped_pairs = [(column, name) for column, name in choices.mapped if name]
     try:
-        table = find_table(survey.head, dialect, mapped) or find_table(survey.head, dialect, (), GENERIC.name)
+        table = find_table(survey.head, dialect, mapped_pairs) or find_table(
+            survey.head, dialect, (), GENERIC.name
+        )
         if table is not None:
             refuse_other_rows(table.recognition, table.fields, table.rows)
     except UnreadableError as error:

@@ -204,18 +204,18 @@ class Inbox:
             cost = request.cost + (earlier.cost if earlier else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
         quotas = await take(connection, self.limit.bucket, costs.values())
-        remaining = {space_id: quota.granted for space_id, quota in quotas.items()}
+        remaining_units = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted_requests: list[Request] = []
         for request in group:
             quota = quotas[request.space_id]
-            if remaining[request.space_id] >= request.cost:
-                remaining[request.space_id] -= request.cost
+            if remaining_units[request.space_id] >= request.cost:
+                remaining_units[request.space_id] -= request.cost
                 request.failure = None
                 admitted_requests.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)
-            request.quota = quota.with_more(remaining[request.space_id])
-        for space_id, unused_units in remaining.items():
+            request.quota = quota.with_more(remaining_units[request.space_id])
+        for space_id, unused_units in remaining_units.items():
             if unused_units:
                 await give_back(connection, self.limit.bucket, space_id, unused_units)
         return [request for request in admitted_requests if request.rows]

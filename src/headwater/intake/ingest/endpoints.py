@@ -138,9 +138,9 @@ class TrackEndpoint(KeyedEndpoint):
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
         request.rows = [_encode(event)]
-        not_stored = await self.ingest.put(request)
-        if not_stored:
-            return not_stored
+        refusal = await self.ingest.put(request)
+        if refusal:
+            return refusal
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
         answer = replace(_QUEUED, warnings=event.warnings) if event.warnings else _QUEUED
@@ -185,9 +185,9 @@ class BatchEndpoint(KeyedEndpoint):
             return await self.ingest.refuse(caller, 1, invalid)
         results, rows = _accept_all(self.items, items, caller)
         request = self.ingest.request(caller, len(items), rows, self.items.kind)
-        not_stored = await self.ingest.put(request)
-        if not_stored:
-            return not_stored
+        refusal = await self.ingest.put(request)
+        if refusal:
+            return refusal
         receipts = iter(request.receipts)
         results = [
             replace(result, receipt_id=str(next(receipts))) if result.status == "queued" else result

@@ -67,11 +67,11 @@ class Check:
         """Return the values of present fields."""
         values: dict[str, Any] = {}
         for name, parse in parsers.items():
-            written = getattr(payload, name)
-            if written is None or written is UNSET:
+            raw_value = getattr(payload, name)
+            if raw_value is None or raw_value is UNSET:
                 continue
             try:  # a call per value would cost an event half a microsecond
-                value = parse(written)
+                value = parse(raw_value)
             except ValueError as error:
                 self.add(name, str(error))
                 continue

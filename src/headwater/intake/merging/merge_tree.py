@@ -52,8 +52,8 @@ class MergeTree:
 
     def concerned(self, contact_id: int) -> set[int]:
         """Return contacts on the line and those merged into them."""
-        on_line = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
-        return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
+        line_members = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
+        return line_members.union(merge.merged_id for member in line_members for merge in self.into(member))
 
 
 class UnmergeChanges(Struct, frozen=True):

@@ -89,14 +89,14 @@ async def _load(connection: AsyncConnection, space_id: int, contact_id: int, sur
     cursor = connection.cursor(row_factory=class_row(MergeInForce))
     values = {"space_id": space_id, "survivor_id": survivor_id}
     tree = MergeTree(await fetch_all(cursor, queries["family"], values))
-    concerned = tree.concerned(contact_id)
-    contact_rows = await fetch_contact_rows(connection, space_id, concerned)
+    contact_ids = tree.concerned(contact_id)
+    contact_rows = await fetch_contact_rows(connection, space_id, contact_ids)
     directory, companies = Directory(0, 0), Companies()
     for row in contact_rows:
         directory.add_stored(row[0], row[1])
     loaded_profiles = read_profiles(contact_rows, directory, companies)
     profiles = {profile.contact.id: profile for profile in loaded_profiles}
-    for member in concerned - {survivor_id, contact_id}:
+    for member in contact_ids - {survivor_id, contact_id}:
         directory.contacts[member].merged_into = directory.contacts[survivor_id]
     give_back_companies(tree, profiles, companies)
     company = profiles[contact_id].company
@@ -128,8 +128,8 @@ def _list_owners(work: UnmergeWork) -> list[IdentifierHolder]:
     split, tree = work.split, work.tree
     holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]
     for merge in tree.line(split.contact_id):
-        remaining = set(tree.members(merge.survivor_id)).difference(split.members)
-        holders.append(IdentifierHolder(merge.survivor_id, split.survivor_id, sorted(remaining)))
+        remaining_members = set(tree.members(merge.survivor_id)).difference(split.members)
+        holders.append(IdentifierHolder(merge.survivor_id, split.survivor_id, sorted(remaining_members)))
     return holders
 
 

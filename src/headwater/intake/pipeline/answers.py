@@ -20,10 +20,10 @@ def reread_next(connection: Connection[Any], space_id: int, limit: int = BATCH_A
     """Return whether any were left. Needs an autocommit connection."""
     with connection.transaction():
         space = lock_space(connection, space_id)
-        remaining = fetch_rereading(connection, space_id) if space is not None else None
-        if space is None or remaining is None:
+        rereading = fetch_rereading(connection, space_id) if space is not None else None
+        if space is None or rereading is None:
             return False
-        answers = fetch_answers(connection, space_id, remaining.after_id, remaining.until_id, limit)
+        answers = fetch_answers(connection, space_id, rereading.after_id, rereading.until_id, limit)
         rules = space.answer_rules
         changed_sources = {
             answer.event_id: source

@@ -106,11 +106,11 @@ def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], N
 
 
 def load_visits(connection: Connection[Any], batch: Batch) -> None:
-    browsed = browsed_by_stored(batch)
-    if browsed:
-        nearby_visits = find_visits_around(batch, browsed)
+    browsed_times = browsed_by_stored(batch)
+    if browsed_times:
+        nearby_visits = find_visits_around(batch, browsed_times)
         visits = browsing.request_visits(connection, batch.space.id, nearby_visits)()
-        batch.view_spans = put_visits(batch, browsed, visits)
+        batch.view_spans = put_visits(batch, browsed_times, visits)
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:

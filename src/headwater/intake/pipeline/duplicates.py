@@ -24,10 +24,10 @@ def drop_duplicates(batch: Batch) -> None:
     """Set aside repeated events. An event from a page makes only page events duplicates: one from the
     business replaces it.
     """
-    remaining: list[Item] = []
+    remaining_items: list[Item] = []
     for item in batch.items:
         if item.event is None:
-            remaining.append(item)
+            remaining_items.append(item)
             continue
         candidates: _Candidates = (
             ("idempotency_key", idempotency_key(item.event), batch.recorded.keys),
@@ -42,8 +42,8 @@ def drop_duplicates(batch: Batch) -> None:
         for _, key, recorded in candidates:
             if key is not None:
                 recorded.by_sender(item.identity.sender)[key] = item.id
-        remaining.append(item)
-    batch.items = remaining
+        remaining_items.append(item)
+    batch.items = remaining_items
 
 
 _Candidates = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
@@ -79,14 +79,14 @@ def _find_replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
 
 def drop_repeated_page_views(batch: Batch) -> None:
     keys = batch.page_view_keys
-    remaining: list[Item] = []
+    remaining_items: list[Item] = []
     for item in batch.items:
         if item.hit is None:
-            remaining.append(item)
+            remaining_items.append(item)
         elif item.hit.key in keys:
             repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.identity.sender)
             batch.duplicates.append(repeated)
         else:
             keys.add(item.hit.key)
-            remaining.append(item)
-    batch.items = remaining
+            remaining_items.append(item)
+    batch.items = remaining_items

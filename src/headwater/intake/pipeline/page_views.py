@@ -38,13 +38,13 @@ Browsed = dict[Contact, dict[str, list[int]]]
 
 
 def browsed_by_stored(batch: Batch) -> Browsed:
-    browsed: Browsed = {}
+    browsed_times: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
-            devices = browsed.setdefault(item.contact.final(), {})
+            devices = browsed_times.setdefault(item.contact.final(), {})
             devices.setdefault(item.view.device, []).append(item.occurred_at)
     members = batch.family()
-    return {contact: devices for contact, devices in browsed.items() if members(contact)}
+    return {contact: devices for contact, devices in browsed_times.items() if members(contact)}
 
 
 def find_visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:

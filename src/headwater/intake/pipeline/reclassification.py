@@ -108,8 +108,8 @@ def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: A
         if rules is None or work_piece is None:
             return False
         work_piece = _shorten(connection, space_id, work_piece, limit)
-        stored = _read(connection, space_id, work_piece, rules.source_names)
-        changes = (apply or _decide)(rules, stored)
+        stored_touches = _read(connection, space_id, work_piece, rules.source_names)
+        changes = (apply or _decide)(rules, stored_touches)
         _write(connection, space_id, changes)
         ended_names = finish_piece(
             connection, space_id, work_piece.names, work_piece.until_id, changes.counts
@@ -172,9 +172,9 @@ def _read(
             url = row[_URL_AT[kind]] or ""
             if not names.networks and names.find(url) is None:
                 continue
-            stored = read_kind(row, sources)
-            if stored is not None and (name := names.find(url, stored.touch.source)) is not None:
-                yield stored._replace(name=name)
+            stored_touch = read_kind(row, sources)
+            if stored_touch is not None and (name := names.find(url, stored_touch.touch.source)) is not None:
+                yield stored_touch._replace(name=name)
 
 
 def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
@@ -211,20 +211,22 @@ def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
 
 def _decide(rules: SpaceRules, stored_touches: Iterator[_Stored]) -> _Changes:
     changes = _Changes()
-    for stored in stored_touches:
-        touch = classify_anew(stored.touch, rules.exclusions, rules.source_names)
-        if touch == stored.touch:
+    for stored_touch in stored_touches:
+        touch = classify_anew(stored_touch.touch, rules.exclusions, rules.source_names)
+        if touch == stored_touch.touch:
             continue
         source_id = rules.source_names.numbers[touch.source]
-        tag_set = changes.tag_sets.add(touch.ad, touch.url, by_hit=stored.origin is not None)
-        if stored.origin is not None:
-            origin = msgspec.structs.replace(stored.origin, rule=touch.rule, source_id=source_id, ad=touch.ad)
-            changes.origins.append(HitOrigin(stored.id, source_id, origin, tag_set))
-        if stored.is_touchpoint:
-            source = TouchpointSource(
-                id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=tag_set
+        tag_set = changes.tag_sets.add(touch.ad, touch.url, by_hit=stored_touch.origin is not None)
+        if stored_touch.origin is not None:
+            origin = msgspec.structs.replace(
+                stored_touch.origin, rule=touch.rule, source_id=source_id, ad=touch.ad
             )
-            _change_touchpoint(changes, stored, touch, source)
+            changes.origins.append(HitOrigin(stored_touch.id, source_id, origin, tag_set))
+        if stored_touch.is_touchpoint:
+            source = TouchpointSource(
+                id=stored_touch.id, source_id=source_id, source_rule=touch.rule, tag_set=tag_set
+            )
+            _change_touchpoint(changes, stored_touch, touch, source)
     return changes
 
 

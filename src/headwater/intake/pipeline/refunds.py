@@ -88,17 +88,17 @@ def settle_refunds(batch: Batch) -> None:
     if not batch.parsed.refunds and not batch.refunds:
         return
     changed_refunds: dict[str, OrderRefunds] = {}
-    in_batch = dict(_list_batch_orders(batch))
-    for name in in_batch:
+    batch_orders = dict(_list_batch_orders(batch))
+    for name in batch_orders:
         if name in batch.refunds:
             changed_refunds[batch.refunds[name].order_id] = batch.refunds[name]
     for arrival, accepted_refund in batch.parsed.refunds:
         refunds = _find_refunds(batch, accepted_refund.order_ids)
         changed_refunds[refunds.order_id] = refunds
-        _add_report(batch, refunds, arrival, accepted_refund, in_batch)
+        _add_report(batch, refunds, arrival, accepted_refund, batch_orders)
     arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
     for refunds in changed_refunds.values():
-        _add_events(batch, refunds, _find_order(batch, refunds, in_batch), arrivals)
+        _add_events(batch, refunds, _find_order(batch, refunds, batch_orders), arrivals)
         _record_corrections(batch, refunds)
     batch.refund_changes.orders = list(changed_refunds.values())
 
@@ -125,23 +125,23 @@ def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOr
         if name in in_batch:
             return in_batch[name]
     for name in refunds.order_ids:
-        stored = batch.orders.get(name)
-        if stored is not None:
+        stored_order = batch.orders.get(name)
+        if stored_order is not None:
             return KnownOrder(
                 name,
-                batch.directory.contacts[stored.contact_id],
-                stored.event_name,
-                _make_money(batch, stored.amount, stored.currency),
-                stored.order_name,
-                stored.do_not_capi,
+                batch.directory.contacts[stored_order.contact_id],
+                stored_order.event_name,
+                _make_money(batch, stored_order.amount, stored_order.currency),
+                stored_order.order_name,
+                stored_order.do_not_capi,
             )
     return None
 
 
 def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
     """Find reports by any id, and register all ids."""
-    existing = (batch.refunds[name] for name in order_ids if name in batch.refunds)
-    refunds = next(existing, None) or OrderRefunds(order_ids[0], [])
+    existing_refunds = (batch.refunds[name] for name in order_ids if name in batch.refunds)
+    refunds = next(existing_refunds, None) or OrderRefunds(order_ids[0], [])
     for name in order_ids:
         if batch.refunds.setdefault(name, refunds) is refunds and name not in refunds.order_ids:
             refunds.order_ids.append(name)

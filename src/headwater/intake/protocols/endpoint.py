@@ -216,16 +216,16 @@ async def _read_packed_body(receive: Receive, headers: Headers, limit: int) -> b
     if encoding != "gzip":
         refuse_encoding(encoding)
         return await read_body(receive, limit)
-    packed = remaining = await read_body(receive, limit)
+    packed_body = remaining_bytes = await read_body(receive, limit)
     unpacker = zlib.decompressobj(31)
     body = bytearray()
     while not unpacker.eof:
-        admit_stream(len(packed) + len(body) + UNPACKED_AT_ONCE, limit)
+        admit_stream(len(packed_body) + len(body) + UNPACKED_AT_ONCE, limit)
         try:
-            chunk = unpacker.decompress(remaining, UNPACKED_AT_ONCE)
+            chunk = unpacker.decompress(remaining_bytes, UNPACKED_AT_ONCE)
         except zlib.error:
             raise Invalid.of("body", "is not in the format gzip.") from None
-        remaining = unpacker.unconsumed_tail
+        remaining_bytes = unpacker.unconsumed_tail
         body += chunk
         if len(body) > limit:
             raise plain(413)

@@ -114,5 +114,5 @@ class IgnoredNames:
 
 async def list_ignored(connection: AsyncConnection, space_id: int) -> list[IgnoredName]:
     """Return the latest and most frequent first."""
-    rows = await fetch_all(connection, queries["list"], {"space_id": space_id})
-    return [IgnoredName(name, IgnoredReason(reason), times, day) for name, reason, times, day in rows]
+    name_rows = await fetch_all(connection, queries["list"], {"space_id": space_id})
+    return [IgnoredName(name, IgnoredReason(reason), times, day) for name, reason, times, day in name_rows]

@@ -72,18 +72,18 @@ def read_amount(properties: Members, *names: str) -> str | None:
 
 def read_currency(properties: Members) -> str | None:
     """Raise Invalid unless missing, blank or a code."""
-    written = properties.get("currency")
+    value = properties.get("currency")
     try:
-        return parse_currency(str(written)) if written not in (None, "") else None
+        return parse_currency(str(value)) if value not in (None, "") else None
     except ValueError as error:
         raise Invalid.of("currency", str(error)) from None
 
 
 def read_order_id(properties: Members) -> str | None:
     """Raise Invalid unless missing, blank or an id: without it, an order can't be told from its repeats."""
-    written = properties.get("order_id")
-    text = read_text(written)
-    if text is None and written is not None and not (isinstance(written, str) and not written.strip()):
+    value = properties.get("order_id")
+    text = read_text(value)
+    if text is None and value is not None and not (isinstance(value, str) and not value.strip()):
         raise Invalid.of("order_id", "must be text of at most 255 characters.")
     return text
 
@@ -141,5 +141,5 @@ def _accept_leniently(form: Form[Any], payload: dict[str, Any], received_at: flo
     except Invalid as invalid:
         if not invalid.errors.keys() <= payload.keys() - _NEVER_DROPPED:
             raise
-        remaining = {name: value for name, value in payload.items() if name not in invalid.errors}
-        return form.accept(Raw(_encode(remaining)), received_at)
+        remaining_members = {name: value for name, value in payload.items() if name not in invalid.errors}
+        return form.accept(Raw(_encode(remaining_members)), received_at)

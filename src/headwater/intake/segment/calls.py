@@ -68,13 +68,13 @@ class SegmentCalls:
 
     def _track(self, message: SegmentMessage, call: ProtocolCall) -> list[TranslatedRow]:
         """A cancelled order returns everything that was not refunded before."""
-        written = read_text(message.event)
-        if written is None:
+        written_name = read_text(message.event)
+        if written_name is None:
             raise Invalid.of("event", "is required, a name of at most 255 characters.")
-        call.name = written
-        name = normalise(written)
+        call.name = written_name
+        name = normalise(written_name)
         if name == ORDER_UPDATED:
-            raise IgnoredMessage(written, IgnoredReason.ORDER_UPDATED)
+            raise IgnoredMessage(written_name, IgnoredReason.ORDER_UPDATED)
         if name in (ORDER_REFUNDED, ORDER_CANCELLED):
             return self._translator.refund(call, is_whole=name == ORDER_CANCELLED)
         return self._translator.track(call)

@@ -94,10 +94,10 @@ def find_delay(sent_at: Any, received_at: float) -> int:
 
 def find_moment(message: SegmentMessage, delay: int) -> int | None:
     """Return when it happened, in ms since 1970, by our clock; None if unknown."""
-    written = _read_moment(message.timestamp)
-    if written is None:
-        written = _read_moment(message.original_timestamp)
-    return None if written is None else written + delay
+    written_moment = _read_moment(message.timestamp)
+    if written_moment is None:
+        written_moment = _read_moment(message.original_timestamp)
+    return None if written_moment is None else written_moment + delay
 
 
 def _read_moment(value: Any) -> int | None:

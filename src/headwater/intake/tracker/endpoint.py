@@ -169,9 +169,9 @@ class HitsEndpoint(Endpoint):
         cost = len(items) if is_bot else len(outcome.rows)
         request = self._ingest.request(site.caller, cost, list(outcome.rows))
         request.kinds, request.senders = outcome.kinds, outcome.senders
-        not_stored = await self._ingest.put(request)
-        if not_stored:
-            return not_stored
+        refusal = await self._ingest.put(request)
+        if refusal:
+            return refusal
         if is_bot:
             bot_hits.inc(sum(map(is_page, items)))
         receipts = iter(request.receipts)

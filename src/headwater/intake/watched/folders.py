@@ -21,11 +21,11 @@ class NotARegularFileError(OSError):
 def read_local_file(folder: Path, space_id: int, path: str, most_bytes: int) -> bytes:
     """Return at most `most_bytes` + 1 bytes. Raises OSError."""
     *parents, name = path.split("/")
-    with ExitStack() as opened:
-        current = _open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, opened)
+    with ExitStack() as open_files:
+        current = _open(str(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, open_files)
         for folder_name in (str(space_id), *parents):
-            current = _open(folder_name, _FOLDER, current, opened)
-        file = _open(name, _FILE, current, opened)
+            current = _open(folder_name, _FOLDER, current, open_files)
+        file = _open(name, _FILE, current, open_files)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise NotARegularFileError(errno.EINVAL, "not a file")
         with os.fdopen(os.dup(file), "rb") as content:

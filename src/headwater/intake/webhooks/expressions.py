@@ -83,9 +83,9 @@ def _parse_tree(text: str) -> Node:
     except IncompleteExpressionError:
         raise ValueError("cannot be read: it ends too early.") from None
     except ParseError as error:
-        remaining = text[error.lex_position :]
-        quoted = remaining[:_QUOTED] + ("…" if len(remaining) > _QUOTED else "")
-        position = f"character {error.lex_position + 1}, “{quoted}”" if remaining else "its end"
+        remaining_text = text[error.lex_position :]
+        quoted = remaining_text[:_QUOTED] + ("…" if len(remaining_text) > _QUOTED else "")
+        position = f"character {error.lex_position + 1}, “{quoted}”" if remaining_text else "its end"
         raise ValueError(f"cannot be read at {position}.") from None
     except JMESPathError:  # an empty expression
         raise ValueError("cannot be read: it is empty.") from None

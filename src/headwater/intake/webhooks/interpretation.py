@@ -111,14 +111,14 @@ def _make_draft(
     if event_name is None and refund is None:
         return None
     expressions = find_expressions(topic, provider.fields, reader.settings)
-    mapped = map_fields(document, expressions) if event_name else MappedPayload({})
-    is_without_visit = mapped.is_without_visit
+    mapped_payload = map_fields(document, expressions) if event_name else MappedPayload({})
+    is_without_visit = mapped_payload.is_without_visit
     if is_without_visit is None:
         is_without_visit = provider.has_no_visitor(document)
     if is_without_visit:
-        mapped = mapped.without_visit()
+        mapped_payload = mapped_payload.without_visit()
     identity = provider.identity(document, topic) or hashlib.sha256(message.body).hexdigest()
-    return EventDraft(topic, event_name, mapped, make_key(reader.type, identity), refund)
+    return EventDraft(topic, event_name, mapped_payload, make_key(reader.type, identity), refund)
 
 
 def _find_refund(
@@ -152,20 +152,20 @@ def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> Web
         detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
         return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
-    mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
-    if mapped.buyer_order is not None:
+    mapped_payload = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
+    if mapped_payload.buyer_order is not None:
         return refused({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
     try:
-        if mapped.returns_money:
-            refund = to_refund(mapped, draft.key, current_time)
+        if mapped_payload.returns_money:
+            refund = to_refund(mapped_payload, draft.key, current_time)
             detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
             return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
-        event = to_event(mapped, draft.key, current_time)
+        event = to_event(mapped_payload, draft.key, current_time)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quote(draft.topic)}: ")
     detail = f"{_quote(draft.topic)} became {draft.event_name}."
-    if mapped.left_out:
-        detail += f" Left out: {' '.join(mapped.left_out)}"
+    if mapped_payload.left_out:
+        detail += f" Left out: {' '.join(mapped_payload.left_out)}"
     return WebhookOutcome(Status.ACCEPTED, detail, event, draft.refund)
 
 

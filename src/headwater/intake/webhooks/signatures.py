@@ -76,8 +76,8 @@ def check_any_form(secret: bytes, message: WebhookRequest, header: str) -> None:
     """Accept hex, optionally after `sha256=`, or base64. Raises UnverifiedRequest."""
     digest = hmac.digest(secret, message.body, "sha256")
     signatures = [_get_header(message, header).strip().removeprefix("sha256=")]
-    in_hex = _any_equal([signatures[0].lower()], digest.hex())
-    if not _any_equal(signatures, base64.b64encode(digest).decode()) and not in_hex:
+    is_hex_equal = _any_equal([signatures[0].lower()], digest.hex())
+    if not _any_equal(signatures, base64.b64encode(digest).decode()) and not is_hex_equal:
         raise UnverifiedRequest(WRONG)
 
 

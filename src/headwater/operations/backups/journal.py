@@ -122,9 +122,9 @@ def _append(
         raise DamagedJournalError(f"{path} is damaged")
     if journal.installation_id != installation_id:
         raise JournalError(f"{path} belongs to another installation; use a separate backup folder for each")
-    existing = {_key(erasure) for erasure in journal.erasures}
+    existing_keys = {_key(erasure) for erasure in journal.erasures}
     erasures, mark = news
-    missing_erasures = [erasure for erasure in erasures if _key(erasure) not in existing]
+    missing_erasures = [erasure for erasure in erasures if _key(erasure) not in existing_keys]
     lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in missing_erasures]
     if mark is not None:
         lines = [*lines, _Line(complete_until=mark)]

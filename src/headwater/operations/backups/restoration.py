@@ -103,7 +103,7 @@ def restore_embedded(
             with scratch_server(building) as url:
                 load(url, archive, progress)
                 # The key is in a file here, so a copy of the database decrypts nothing.
-                restored = bring_up(url, archive, erasures, None)
+                restored_data = bring_up(url, archive, erasures, None)
             if archive.secret_key is not None:
                 write_private(key_file(building), f"{archive.secret_key}\n")
             Embedded(building).sync()
@@ -118,7 +118,7 @@ def restore_embedded(
             raise
         shutil.rmtree(building, ignore_errors=True)
         sync_directory(final.root)
-    return restored
+    return restored_data
 
 
 def restore_external(
@@ -158,12 +158,12 @@ def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Res
         _skip_ids(connection, moment)
         connection.execute(queries["analyze"])
     with connect(url) as connection:
-        requested = erase_again(connection, erasures)
+        requested_count = erase_again(connection, erasures)
         waiting_count = erase_all(connection)
         sealed = _count_sealed(connection)
         begin_era(connection)
         finish_restore(connection)
-    return Restored(migrated, requested, waiting_count, sealed)
+    return Restored(migrated, requested_count, waiting_count, sealed)
 
 
 @contextmanager

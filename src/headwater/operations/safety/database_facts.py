@@ -77,11 +77,11 @@ class DatabaseFacts:
 def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool) -> DatabaseFacts:
     started = time.monotonic()
     server = _fetch(connection, "server", ServerFacts)
-    local_time = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
+    own_time = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
     schema = compare_schema(connection)
     confines = fetch_role(connection).usable is not None
     open_tables = tuple(list_unprotected(connection)) if schema.is_current else ()
-    facts = DatabaseFacts(server, schema, local_time - server.now, confines, open_tables, is_ours)
+    facts = DatabaseFacts(server, schema, own_time - server.now, confines, open_tables, is_ours)
     if not schema.is_current:
         return facts
     return replace(

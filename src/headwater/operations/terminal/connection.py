@@ -53,7 +53,7 @@ def explain_failures(settings: Settings) -> Generator[None]:
     try:
         yield
     except Invalid as error:
-        rules = [rule for broken in error.errors.values() for rule in broken]
+        rules = [rule for field_rules in error.errors.values() for rule in field_rules]
         raise Failure("; ".join(rules)) from None
     except Problem as error:
         raise Failure(error.message) from None

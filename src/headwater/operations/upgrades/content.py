@@ -54,8 +54,8 @@ def require_same(before: Content, after: Content) -> None:
                 f"the new cluster differs from the old one: {name} has"
                 f" {current_counts.get(name, 'nothing')} instead of {expected.get(name, 'nothing')}"
             )
-    if unsafe := sorted(after.risks - before.risks):
-        raise UpgradeError(f"the new cluster has a new risk: {unsafe[0]}")
+    if new_risks := sorted(after.risks - before.risks):
+        raise UpgradeError(f"the new cluster has a new risk: {new_risks[0]}")
 
 
 def list_left(before: Content, after: Content) -> list[str]:

@@ -154,12 +154,12 @@ def _refuse_unfit(old: Embedded) -> None:
             f"{old.cluster} is on another disk than {old.root}, so that it cannot be renamed:"
             " move it into the data directory, or back up and restore into a new one"
         )
-    needed = _measure(old.cluster) * 11 // 10 + MARGIN_BYTES
-    free = shutil.disk_usage(old.root).free + _measure(upgrading_directory(old.root))
-    if free < needed:
+    needed_bytes = _measure(old.cluster) * 11 // 10 + MARGIN_BYTES
+    free_bytes = shutil.disk_usage(old.root).free + _measure(upgrading_directory(old.root))
+    if free_bytes < needed_bytes:
         raise UpgradeError(
-            f"the upgrade needs {needed // 1024**2} MB beside the old cluster, and"
-            f" {free // 1024**2} MB are free on the disk of {old.root}: make room"
+            f"the upgrade needs {needed_bytes // 1024**2} MB beside the old cluster, and"
+            f" {free_bytes // 1024**2} MB are free on the disk of {old.root}: make room"
         )
 
 

@@ -57,8 +57,8 @@ def write_companies(connection: Connection[Any], space_id: int, companies: Compa
             for company in companies.created
         ]
         connection.execute(queries["create"], {"space_id": space_id, "companies": rows(created)})
-    renamed = [
+    renamed_rows = [
         {"space_id": space_id, "id": company.id, "name": company.name} for company in companies.changed()
     ]
-    if renamed:
-        connection.cursor().executemany(queries["rename"], renamed)
+    if renamed_rows:
+        connection.cursor().executemany(queries["rename"], renamed_rows)

@@ -89,8 +89,8 @@ async def update_company(
     await require_company(connection, space_id, company_id)
     company = {"space_id": space_id, "company_id": company_id}
     claims = {name: change.values.get(name) for name in ("domain", "external_id")}
-    if claimed := await fetch_optional(connection, queries["claimed"], company | claims):
-        field, claimant = claimed
+    if conflict_row := await fetch_optional(connection, queries["claimed"], company | claims):
+        field, claimant = conflict_row
         message = f"The {field} belongs to another company."
         raise Conflict(message, field=field, conflicting_company_id=claimant)
     if change.values:

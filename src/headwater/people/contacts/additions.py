@@ -22,12 +22,12 @@ _FILL = queries["fill"].format(
 
 async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
     """Return the ids, in order."""
-    rows = await fetch_all(connection, queries["draw_ids"], {"count": count})
-    ids = sorted(number for number, _ in rows)
+    id_rows = await fetch_all(connection, queries["draw_ids"], {"count": count})
+    ids = sorted(number for number, _ in id_rows)
     values = {
         "space_id": space_id,
         "ids": ids,
-        "now": max((current_time for _, current_time in rows), default=None),
+        "now": max((current_time for _, current_time in id_rows), default=None),
     }
     await connection.execute(queries["create"], values)
     return ids
@@ -35,8 +35,8 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
 
 async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
     """Draw numbers that order values by age."""
-    rows = await fetch_all(connection, queries["draw_receipts"], {"count": count})
-    return sorted(number for (number,) in rows)
+    receipt_rows = await fetch_all(connection, queries["draw_receipts"], {"count": count})
+    return sorted(number for (number,) in receipt_rows)
 
 
 async def fill_contacts(

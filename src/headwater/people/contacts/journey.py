@@ -61,8 +61,8 @@ async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int)
 
 
 def _contact_values(space_id: int, contact_id: int, *, direct: bool) -> dict[str, Any]:
-    hidden = None if direct else DIRECT_ID
-    return {"space_id": space_id, "contact_id": contact_id, "hidden": hidden}
+    hidden_source_id = None if direct else DIRECT_ID
+    return {"space_id": space_id, "contact_id": contact_id, "hidden": hidden_source_id}
 
 
 def _position_bounds(position: Position | None) -> dict[str, Any]:

@@ -68,9 +68,9 @@ class Profile:
             column = _SLOT_COLUMNS[slot]
             if not replace and column in self.details:
                 continue
-            stored = to_instant(value, zone) if slot in DATE_SLOTS else value
-            if self.details.get(column) != stored:
-                self.details[column] = stored
+            stored_value = to_instant(value, zone) if slot in DATE_SLOTS else value
+            if self.details.get(column) != stored_value:
+                self.details[column] = stored_value
                 self.changed = True
 
     def fill_group(self, columns: tuple[str, ...], record: object) -> None:

@@ -196,15 +196,15 @@ class Directory:
 
     def _move(self, key: tuple[str, str], loser: Contact, survivor: Contact) -> None:
         holders = self._links[key]
-        moved = holders.pop(loser)
-        if moved.use is not None:
-            self._uses_on_merged.append((key, loser, moved.use))
+        moved_link = holders.pop(loser)
+        if moved_link.use is not None:
+            self._uses_on_merged.append((key, loser, moved_link.use))
         link = holders.get(survivor)
         if link is None:
-            holders[survivor] = IdentifierLink(moved.last_seen, moved.recency)
+            holders[survivor] = IdentifierLink(moved_link.last_seen, moved_link.recency)
             survivor.keys.append(key)
         else:
-            link.widen(moved.last_seen, moved.recency)
+            link.widen(moved_link.last_seen, moved_link.recency)
 
     def uses(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
         """Yield uses of identifiers with their contacts, which may since have been merged."""

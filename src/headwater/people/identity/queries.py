@@ -38,8 +38,8 @@ def request_links(
             other_keys.append({"kind": kind, "value": value})
     cursors: list[Any] = []
     if emails:
-        shared = {"space_id": space_id, "values": emails}
-        cursors.append(connection.execute(queries["shared_links"], shared))
+        email_values = {"space_id": space_id, "values": emails}
+        cursors.append(connection.execute(queries["shared_links"], email_values))
     if other_keys:
         recent = {"space_id": space_id, "keys": rows(other_keys), "limit": MAX_SHARED_CONTACTS + 1}
         cursors.append(connection.execute(queries["recent_links"], recent))

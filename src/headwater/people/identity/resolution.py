@@ -172,12 +172,12 @@ def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | 
     holders = directory.holders(FINGERPRINT, item.fingerprint)
     if len(holders) > MAX_SHARED_CONTACTS:
         return None
-    near = [
+    near_contacts = [
         contact for contact, link in holders.items() if abs(link.last_seen - item.occurred_at) <= _WEAK_SPAN
     ]
-    if len(near) != 1:
+    if len(near_contacts) != 1:
         return None
-    contact = near[0]
+    contact = near_contacts[0]
     is_free = contact.is_anonymous and not contact.has_token
     return contact if is_free or item.trk_token is None else None
 

@@ -143,9 +143,9 @@ async def _load_rate_points(
     if not reader.is_about_money:
         return None, None
     start, end, current_rates = (snapshot.rates_at for snapshot in snapshots)
-    at_end = None if end == current_rates else end
+    end_point = None if end == current_rates else end
     has_changed = await have_changed(reader.connection, reader.space.id, start, end)
-    return start if has_changed else at_end, at_end
+    return start if has_changed else end_point, end_point
 
 
 async def _load_trained_model(

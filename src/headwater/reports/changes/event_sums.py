@@ -234,10 +234,10 @@ def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountO
     after = [
         (transition.event_id, transition.after) for transition in transitions if transition.after is not None
     ]
-    removed = add_up_states(plans, before, amount_of, negated=True)
+    removed_batches = add_up_states(plans, before, amount_of, negated=True)
     added_sums = add_up_states(plans, after, amount_of)
     batches, by_group, by_event = (
-        [*removed_sums, *new_sums] for removed_sums, new_sums in zip(removed, added_sums, strict=True)
+        [*removed_sums, *new_sums] for removed_sums, new_sums in zip(removed_batches, added_sums, strict=True)
     )
     return CauseSums(
         batches,

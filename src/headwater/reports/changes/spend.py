@@ -93,11 +93,13 @@ async def query_spend_changes(
         snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
         changed_spend = await _load_changed_spend(reader, report, snapshots)
         counts = [customers_query(queries.of_all, platforms) for platforms in changed_spend.platforms]
-        needed = list(dict.fromkeys(count for count in counts if count is not None))
-        plans += await _make_plans(reader, needed)
+        needed_queries = list(dict.fromkeys(count for count in counts if count is not None))
+        plans += await _make_plans(reader, needed_queries)
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
-        following = [None if count is None else len(queries.all) + needed.index(count) for count in counts]
+        following = [
+            None if count is None else len(queries.all) + needed_queries.index(count) for count in counts
+        ]
         credit = await run_in_thread(_split_credit, reports, names, following)
         ledger = await _load_ledger(reader, report, changed_spend, reports[0].terms, _list_keys(credit))
         table = _Table(report, reader.space, ledger, credit)
@@ -312,10 +314,10 @@ def _add_up_ledger(
             by_key(_select(parts, query, names), last) for parts in (share.new, share.gone)
         )
         causes[cause] = _subtract(new_sums, gone_sums)
-        moved = [
+        changed_rows = [
             row for row in share.rows if meets_filters(SpendPart(row.row, False), query.filters.only, names)
         ]
-        rows[cause] = len(moved), tuple(nlargest(MAX_LARGEST, moved, partial(_weight, last)))
+        rows[cause] = len(changed_rows), tuple(nlargest(MAX_LARGEST, changed_rows, partial(_weight, last)))
     if first != last:
         causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))
     sides = PeriodSpend(start, {}), PeriodSpend(end, {})
@@ -394,8 +396,8 @@ class _Table:
     def unmatched(self) -> FigureChange:
 
         def figures(side: _Side) -> Figures:
-            spent = NOTHING if self.group is None else side.spent.get(None, NOTHING)
-            return self._figures(side, spent, NO_CREDIT, None)
+            spent_figures = NOTHING if self.group is None else side.spent.get(None, NOTHING)
+            return self._figures(side, spent_figures, NO_CREDIT, None)
 
         return FigureChange.of(self._sides.map(figures))
 
@@ -403,9 +405,9 @@ class _Table:
         """Order rows by largest difference of spend; `labels` name the keys of credit."""
         if self.group is None:
             return []
-        spent = {key for side in self._sides.sides for key in side.spent if key is not None}
+        spent_keys = {key for side in self._sides.sides for key in side.spent if key is not None}
         rows: list[ChangedRow] = []
-        for key in {*labels, *spent}:
+        for key in {*labels, *spent_keys}:
             change = FigureChange.of(self._sides.map(partial(self._row, key)))
             if change.causes:
                 label = labels[key] if key in labels else self._ledger.names.get(key or "", key)
@@ -413,11 +415,11 @@ class _Table:
         return sorted(rows, key=_order)
 
     def _row(self, key: Key, side: _Side) -> Figures:
-        spent = NOTHING if key is None else side.spent.get(key, NOTHING)
+        spent_figures = NOTHING if key is None else side.spent.get(key, NOTHING)
         paid = None if self.group in OF_TOUCHES else side.paid.get((key,), NO_CREDIT)
         platform = self._space.sources.find_platform(key) if self.group is Group.SOURCE and key else None
         credit = side.credit.by_key.get((key,), NO_CREDIT)
-        return self._figures(side, spent, credit, paid, is_split=platform not in self._ledger.unsplit)
+        return self._figures(side, spent_figures, credit, paid, is_split=platform not in self._ledger.unsplit)
 
     def _figures(
         self, side: _Side, spent: LedgerFigures, credit: Credit, paid: Credit | None, *, is_split: bool = True
@@ -429,6 +431,6 @@ class _Table:
 
 def _order(row: ChangedRow) -> tuple[Fraction, Fraction, str]:
     """Order rows by largest difference of spend, then of revenue."""
-    moved = row.change.difference
-    spend, revenue = (abs(Fraction(moved[name] or 0)) for name in ("spend", "credited_revenue"))
+    difference = row.change.difference
+    spend, revenue = (abs(Fraction(difference[name] or 0)) for name in ("spend", "credited_revenue"))
     return -spend, -revenue, row.keys[0].value or "\U0010ffff"

@@ -70,8 +70,8 @@ class Observer(Struct, frozen=True):
     def observe(self, paths: PathData) -> Observation:
         chosen_paths = paths.select(self.conditions.chosen(paths))
         seconds = chosen_paths[Column.SECONDS]
-        in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
-        firsts = chosen_paths.select(in_time & self.orders.include(chosen_paths)).only(self.columns)
+        is_in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
+        firsts = chosen_paths.select(is_in_time & self.orders.include(chosen_paths)).only(self.columns)
         amounts = chosen_paths[Column.AMOUNTS]
         customers = self.orders.customers.keys(chosen_paths)
         has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
@@ -231,10 +231,10 @@ async def _add_company_paths(
     paths = reader.path_reader(observer.columns, by_company=True)
     personal_orders = [orders.select(orders[Column.COMPANIES] == 0) for orders in firsts]
     event_ids = [orders[Column.EVENT_IDS][orders[Column.COMPANIES] != 0] for orders in firsts]
-    of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
-    for index in range(0, len(of_companies), MAX_LIVE_EVENTS):
+    company_event_ids = np.concatenate([np.array([], dtype=np.int64), *event_ids])
+    for index in range(0, len(company_event_ids), MAX_LIVE_EVENTS):
         await reader.bound_time()
-        live_data = await paths.read_live(of_companies[index : index + MAX_LIVE_EVENTS])
+        live_data = await paths.read_live(company_event_ids[index : index + MAX_LIVE_EVENTS])
         personal_orders.append(live_data.only(observer.columns).cut_to_window(observer.window_days))
     return [orders for orders in personal_orders if orders.events]
 

@@ -59,8 +59,11 @@ def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Plans of one scope share the selected events and their credit."""
     uses = Counter(plan.scope for plan in plans)
-    buying = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
-    return [add_up_events(plan, buying[plan.scope]) if buying[plan.scope].count else None for plan in plans]
+    chosen_events = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
+    return [
+        add_up_events(plan, chosen_events[plan.scope]) if chosen_events[plan.scope].count else None
+        for plan in plans
+    ]
 
 
 def add_up_events(plan: Plan, events: ChosenEvents) -> BatchSums:
@@ -142,9 +145,11 @@ class _Addition:
 
     def _touched_by_status(self, grouping: Grouping) -> GroupSums:
         pairs = self._events.touched.pairs.events
-        touched = pairs[firsts(pairs)]
-        buying = Grouping(grouping.codes[touched], grouping.size, grouping.keys)
-        return buying.to_group_sums(buying.sums(self._events.touched_values, touched))
+        touched_events = pairs[firsts(pairs)]
+        touched_grouping = Grouping(grouping.codes[touched_events], grouping.size, grouping.keys)
+        return touched_grouping.to_group_sums(
+            touched_grouping.sums(self._events.touched_values, touched_events)
+        )
 
     def _whole_events(
         self, grouping: Grouping, members: IntArray | None, parts: tuple[Sum, ...]
@@ -154,10 +159,10 @@ class _Addition:
         if self._plan.needs(Measure.CONTACTS):
             of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds
             if members is None:
-                members_buying = buying = np.flatnonzero(buys)
+                members_buying = buying_indexes = np.flatnonzero(buys)
             else:
-                buying = np.flatnonzero(buys[members])
-                members_buying = members[buying]
-            contacts = (grouping.codes[buying], of_events[members_buying])
+                buying_indexes = np.flatnonzero(buys[members])
+                members_buying = members[buying_indexes]
+            contacts = (grouping.codes[buying_indexes], of_events[members_buying])
         sums = grouping.sums({column_sums: events.values(column_sums) for column_sums in parts}, members)
         return grouping.to_group_sums(sums, contacts)

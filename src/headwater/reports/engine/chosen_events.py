@@ -190,9 +190,9 @@ class ChosenEvents:
     def first_orders(self) -> BoolArray:
         orders = self.scope.first_orders
         assert orders is not None
-        stated = self.paths[Column.AMOUNTS]  # left-out and tiny amounts keep their sign
-        brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
-        return orders.include(self.paths) & brings
+        stored_amounts = self.paths[Column.AMOUNTS]  # left-out and tiny amounts keep their sign
+        has_revenue = self.scope.kinds.converting_amounts(self.paths, stored_amounts) > 0
+        return orders.include(self.paths) & has_revenue
 
     @cached_property
     def led(self) -> BoolArray:
@@ -201,10 +201,10 @@ class ChosenEvents:
 
     def seconds_since_touch(self) -> IntArray:
         """Return 0 for events that aren't conversions."""
-        led = np.flatnonzero(self.led)
+        led_events = np.flatnonzero(self.led)
         seconds = np.zeros(self.count, dtype=np.int64)
-        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led]]
-        seconds[led] = self.paths[Column.SECONDS][led].astype(np.int64) - first
+        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led_events]]
+        seconds[led_events] = self.paths[Column.SECONDS][led_events].astype(np.int64) - first
         return seconds
 
 
@@ -286,8 +286,8 @@ class ModelCredit:
     def _share_conversions_of_visits(self) -> CreditShares:
         credit, tag_sets = self._get_credit(Measure.CREDITED_CONVERSIONS), self._events.scope.visit_tag_sets
         assert tag_sets is not None
-        of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted.touches])
-        return credit._replace(shares=np.where(of_visits, credit.shares, 0))
+        is_of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted.touches])
+        return credit._replace(shares=np.where(is_of_visits, credit.shares, 0))
 
     def _share_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units

@@ -129,9 +129,11 @@ def _estimate_day(day: date, value: float, history: Numbers, age: int) -> DayCom
     share = min(1.0, float(reached.sum() / final.sum()))
     usual = (1 - share) * float(final.mean())
     units, unit = np.maximum(reached, 0) + usual, max(value, 0.0) + usual
-    remaining, total = final - reached, float(units.sum())
-    measures = np.sort(np.divide(remaining, units, out=np.zeros_like(remaining), where=units > 0))
-    mean = float(remaining.sum()) / total if total > 0 else 0.0
+    remaining_values, total = final - reached, float(units.sum())
+    measures = np.sort(
+        np.divide(remaining_values, units, out=np.zeros_like(remaining_values), where=units > 0)
+    )
+    mean = float(remaining_values.sum()) / total if total > 0 else 0.0
     low, high = (value + unit * measure for measure in _central_interval(measures))
     return DayCompleteness(day, value, share, value + unit * mean, low, high)
 
@@ -201,8 +203,8 @@ class ArrivalDay:
     columns = (Column.SECONDS, Column.EVENT_IDS)
 
     def keys(self, paths: PathData) -> IntArray:
-        late = NumberMap(self.late.ids, self.late.places, 0)
-        return np.maximum(self.of_event.keys(paths), late.find(paths[Column.EVENT_IDS]))
+        arrival_places = NumberMap(self.late.ids, self.late.places, 0)
+        return np.maximum(self.of_event.keys(paths), arrival_places.find(paths[Column.EVENT_IDS]))
 
 
 def get_horizon(query: ReportQuery) -> int:
@@ -230,14 +232,14 @@ async def _load_arrivals(
     assert isinstance(step, Step)
     seconds = reader.bounds(span).seconds
     # The last step collects everything after the past.
-    of_event = Step(np.append(step.starts, seconds.stop))
+    event_step = Step(np.append(step.starts, seconds.stop))
     cut_days = period_plan.period.steps[0].days
-    late = await _load_late(reader, of_event)
-    plan = replace(period_plan.plan, dimensions=(step, ArrivalDay(of_event, late)))
+    late_events = await _load_late(reader, event_step)
+    plan = replace(period_plan.plan, dimensions=(step, ArrivalDay(event_step, late_events)))
     (pieces,) = await add_up_plans(reader, [replace(period_plan, plan=plan)])
     sums = await run_in_thread(PeriodSums.join, past_query, period_plan.period, pieces)
     by_age = await run_in_thread(_by_age, sums, len(cut_days), horizon)
-    return ArrivedFigures(cut_days, by_age, late.known_from)
+    return ArrivedFigures(cut_days, by_age, late_events.known_from)
 
 
 def _make_past_query(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
@@ -277,11 +279,11 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
         days = await _read_days(reader, starts, missing_blocks)
         for block in missing_blocks:
             arrivals[block] = reader.put_cached(keys[block], _select_block(days, block))
-    late = np.concatenate([_NO_LATE, *(arrival.late for arrival in arrivals.values())], axis=1)
-    late = late[:, np.argsort(late[0])]
-    received = [arrival.received for arrival in arrivals.values() if arrival.received]
-    first = min(received, default=starts[-1])
-    return LateEvents(late[0], late[1], min(len(starts) - 1, bisect_right(starts, first)))
+    late_events = np.concatenate([_NO_LATE, *(arrival.late for arrival in arrivals.values())], axis=1)
+    late_events = late_events[:, np.argsort(late_events[0])]
+    received_times = [arrival.received for arrival in arrivals.values() if arrival.received]
+    first = min(received_times, default=starts[-1])
+    return LateEvents(late_events[0], late_events[1], min(len(starts) - 1, bisect_right(starts, first)))
 
 
 async def _read_days(
@@ -304,13 +306,13 @@ async def _read_days(
 
 def _select_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
     block_days = [day for day in days if block.first_day <= day.day <= block.last_day]
-    late = [
+    late_events = [
         np.stack([ids, np.full_like(ids, day.place)])
         for day in block_days
         for ids in [read_numbers(day.late)]
     ]
-    received = min((day.received for day in block_days), default=None)
-    return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)
+    first_received = min((day.received for day in block_days), default=None)
+    return BlockArrivals(np.concatenate([_NO_LATE, *late_events], axis=1), first_received)
 
 
 def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:

@@ -98,14 +98,14 @@ class LeftOutAmounts(Struct, frozen=True):
         places = places[matched]
         money_rows: list[LeftOutMoney] = []
         for index, kind in enumerate(self.kinds):
-            of_kind = places[self.kind_of[places] == index]
-            if len(of_kind):
-                days = self.days[of_kind]
+            kind_places = places[self.kind_of[places] == index]
+            if len(kind_places):
+                days = self.days[kind_places]
                 money_rows.append(
                     LeftOutMoney(
                         *kind,
-                        len(of_kind),
-                        Decimal(sum(self.amounts[of_kind].tolist())) / UNIT,
+                        len(kind_places),
+                        Decimal(sum(self.amounts[kind_places].tolist())) / UNIT,
                         date.fromordinal(int(days.min())),
                         date.fromordinal(int(days.max())),
                     )

@@ -52,8 +52,12 @@ class Stored(Struct, frozen=True):
         return (self.column,)
 
     def keys(self, paths: PathData) -> IntArray:
-        stored = paths[self.column]
-        return stored if self.nothing is None else np.where(stored == self.nothing, NO_KEY, stored)
+        stored_keys = paths[self.column]
+        return (
+            stored_keys
+            if self.nothing is None
+            else np.where(stored_keys == self.nothing, NO_KEY, stored_keys)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +89,8 @@ class EventNames(Struct, frozen=True):
 
     def keys(self, paths: PathData) -> IntArray:
         places = np.array([self.names.index(name) for name in paths.event_names], dtype=np.int64)
-        stored = paths[Column.NAMES]
-        return places[stored] if len(places) else stored.astype(np.int64)
+        stored_names = paths[Column.NAMES]
+        return places[stored_names] if len(places) else stored_names.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,13 +56,20 @@ class NewOrReturning:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        of_customers = self.first_orders.customers.columns
-        return (*of_customers, Column.AMOUNTS, Column.EVENT_IDS, Column.NAMES, Column.SECONDS, Column.KINDS)
+        customer_columns = self.first_orders.customers.columns
+        return (
+            *customer_columns,
+            Column.AMOUNTS,
+            Column.EVENT_IDS,
+            Column.NAMES,
+            Column.SECONDS,
+            Column.KINDS,
+        )
 
     def keys(self, paths: PathData) -> IntArray:
         is_first, kinds = self.first_orders.include(paths), self.kinds.keys(paths)
-        brings = (paths[Column.AMOUNTS] > 0) & (kinds != NO_KEY)
-        keys = np.where(brings, np.where(is_first, NEW, RETURNING), NO_KEY)
+        has_revenue = (paths[Column.AMOUNTS] > 0) & (kinds != NO_KEY)
+        keys = np.where(has_revenue, np.where(is_first, NEW, RETURNING), NO_KEY)
         refunds = np.flatnonzero(kinds == Kind.REFUND)
         if len(refunds):
             orders_until = self.first_orders.orders_until(paths.select(refunds))
@@ -108,14 +115,14 @@ def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderSc
     contacts, seconds = (_join_column(orders, column) for column in (0, 1))
     numbers, places = _number_contacts(contacts)
     earliest = _find_least(places, seconds, len(numbers))
-    at_first = earliest[places] == seconds
+    is_earliest = earliest[places] == seconds
     has_order = earliest != NEVER
-    second = _find_second_orders(places, seconds, at_first, earliest)
+    second = _find_second_orders(places, seconds, is_earliest, earliest)
     order_seconds = NumberMap(numbers, earliest, NEVER), NumberMap(numbers, second, NEVER)
-    if np.count_nonzero(at_first) == np.count_nonzero(has_order):
+    if np.count_nonzero(is_earliest) == np.count_nonzero(has_order):
         marks = NumberMap(numbers[has_order], earliest[has_order], NO_MARK)
         return FirstOrders(marks, Column.SECONDS, scan, scope.customers, scope.event_names, order_seconds)
-    ids = _find_least(places[at_first], _join_column(orders, 2)[at_first], len(numbers))
+    ids = _find_least(places[is_earliest], _join_column(orders, 2)[is_earliest], len(numbers))
     marks = NumberMap(numbers[has_order], ids[has_order], NO_MARK)
     return FirstOrders(marks, Column.EVENT_IDS, scan, scope.customers, scope.event_names, order_seconds)
 
@@ -126,8 +133,8 @@ def _find_second_orders(
     """Return each customer's second order time, which may equal the first."""
     later_indexes = np.flatnonzero(~at_first)
     second = _find_least(places[later_indexes], seconds[later_indexes], len(earliest))
-    shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
-    return np.where(shared, earliest, second)
+    is_shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
+    return np.where(is_shared, earliest, second)
 
 
 def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
@@ -236,7 +243,7 @@ class GroupLoader:
 
         async def load() -> FirstOrders:
             sums = reader.sums(paths, scan, [scope], ORDERS, signs=True)
-            orders = [of_scope async for (of_scope,) in sums]
+            orders = [scope_orders async for (scope_orders,) in sums]
             return await run_in_thread(find_first_orders, orders, scan, scope)
 
         history = scan.history(last_day)

@@ -232,8 +232,8 @@ async def _load_self_reported(connection: AsyncConnection, space: Space) -> Repo
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
     numbers, places = _flatten([read_numbers(packed) for _, packed in rows])
     source_keys = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
-    mapped = Mapped(Column.CONTACTS, numbers, source_keys[places])
-    return ReportDimension(Group.SELF_REPORTED_SOURCE, mapped, ListedKeys(SELF_REPORTED))
+    dimension = Mapped(Column.CONTACTS, numbers, source_keys[places])
+    return ReportDimension(Group.SELF_REPORTED_SOURCE, dimension, ListedKeys(SELF_REPORTED))
 
 
 async def _load_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
@@ -241,9 +241,9 @@ async def _load_tag_sets(connection: AsyncConnection, space: Space, group: Group
     query = queries["tag_sets"].format(key=key, name=name)
     rows = await fetch_all(connection, query, {"space_id": space.id})
     numbers, keys = _flatten([np.array(ids, dtype=np.int64) for *_, ids in rows])
-    mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
+    dimension = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
     texts = ListedKeys([value for value, _, _ in rows])
-    return ReportDimension(group, mapped, texts, [name for _, name, _ in rows])
+    return ReportDimension(group, dimension, texts, [name for _, name, _ in rows])
 
 
 def _flatten(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

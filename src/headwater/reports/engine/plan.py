@@ -63,9 +63,9 @@ class EventConditions:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        of_contacts = () if self.contacts is None else (Column.CONTACTS,)
-        of_keys = (column for condition in self.keys for column in condition.dimension.columns)
-        return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *of_contacts, *of_keys)
+        contact_columns = () if self.contacts is None else (Column.CONTACTS,)
+        key_columns = (column for condition in self.keys for column in condition.dimension.columns)
+        return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *contact_columns, *key_columns)
 
     def within(self, seconds: range | None) -> EventConditions:
         return replace(self, seconds=seconds)
@@ -95,8 +95,8 @@ class EventConditions:
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
         least, greatest = self.filters.amount_min, self.filters.amount_max
-        amounts, stored = select_amounts_of_paths(paths), paths[Column.AMOUNTS]
-        mask = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
+        amounts, stored_amounts = select_amounts_of_paths(paths), paths[Column.AMOUNTS]
+        mask = (stored_amounts > -LEFT_OUT) & (stored_amounts < LEFT_OUT)
         if least is not None:
             mask &= amounts >= -int(-least.scaleb(4) // 1)
         if greatest is not None:
@@ -123,8 +123,8 @@ def touches_in_window(paths: PathData, days: int) -> TouchSlices:
 
 def select_amounts_of_paths(paths: PathData) -> IntArray:
     """Return ten-thousandths, 0 if missing or left out."""
-    stored = paths[Column.AMOUNTS]
-    return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
+    stored_amounts = paths[Column.AMOUNTS]
+    return np.where((stored_amounts <= -ROUNDED_AWAY) | (stored_amounts >= ROUNDED_AWAY), 0, stored_amounts)
 
 
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
@@ -264,14 +264,14 @@ class Plan:
 
     @property
     def _counts_kinds(self) -> bool:
-        of_kinds = self.needs(Measure.CONTACTS) or Measure.CREDITED_CONVERSIONS in self.credited
-        return of_kinds or not BY_KIND.isdisjoint(self.event_sums)
+        needs_kinds = self.needs(Measure.CONTACTS) or Measure.CREDITED_CONVERSIONS in self.credited
+        return needs_kinds or not BY_KIND.isdisjoint(self.event_sums)
 
     @property
     def credited(self) -> tuple[Measure, ...]:
         """The measures with sums of credit. A conversion rate also needs those of all conversions."""
-        of_rate = [Measure.CREDITED_CONVERSIONS] if self.needs(Measure.CONVERSION_RATE) else []
-        measures = [*self.query.measures, *of_rate]
+        rate_measures = [Measure.CREDITED_CONVERSIONS] if self.needs(Measure.CONVERSION_RATE) else []
+        measures = [*self.query.measures, *rate_measures]
         return tuple(dict.fromkeys(measure for measure in measures if measure in BY_MODEL))
 
     @property
@@ -290,18 +290,18 @@ class Plan:
     @property
     def timeless(self) -> Plan:
         """The plan without order, limit and what `clip` returns."""
-        of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
-        of_list = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
+        time_values = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
+        list_values = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
         scope = replace(
             self.scope,
-            query=replace(self.scope.query, **of_time),
+            query=replace(self.scope.query, **time_values),
             period=self.scope.period if self.query.of_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
         )
         dimensions = tuple(
             dimension.timeless if isinstance(dimension, Step) else dimension for dimension in self.dimensions
         )
-        return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
+        return Plan(replace(self.query, **time_values, **list_values), scope, dimensions)
 
     # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first is
     # clipped to the seconds from 3 June; the second covers the block. Their buckets have different numbers,

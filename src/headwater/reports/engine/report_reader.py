@@ -149,12 +149,12 @@ class ReportReader:
 
     async def bound_time(self) -> None:
         """Limit further statements. Raises ReportTooLarge without time left."""
-        remaining = self._deadline - time.monotonic()
-        if remaining <= 0:
+        remaining_seconds = self._deadline - time.monotonic()
+        if remaining_seconds <= 0:
             raise ReportTooLarge
-        if remaining < self._patience - _PATIENCE_STEP:
-            self._patience = remaining
-            patience = {"patience": str(round(1_000 * remaining))}
+        if remaining_seconds < self._patience - _PATIENCE_STEP:
+            self._patience = remaining_seconds
+            patience = {"patience": str(round(1_000 * remaining_seconds))}
             await self.connection.execute(queries["patience"], patience)
 
     def bounds(self, span: DateTimeSpan) -> PeriodBounds:

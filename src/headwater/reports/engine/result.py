@@ -94,18 +94,18 @@ class PeriodSums:
         counted = sum_groups(by_status)
         if self.query.of_some_touches:
             counted = self.credited(self.query.models[0])
-        touched = sum_groups(by_status)
+        touched_sums = sum_groups(by_status)
         credit = sum_groups(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
         sums = {name: credit[name] for name in names} | self._conversions_of_visits
-        sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
+        sums |= {name: touched_sums[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
         return Sums({**counted.by_name, **sums}, counted.contacts)
 
     @property
     def event_count(self) -> int | None:
         """None for a period of touches."""
-        of_touches = self.query.of_touch_dates
-        return None if of_touches else self.overall[Sum.EVENTS]
+        is_of_touches = self.query.of_touch_dates
+        return None if is_of_touches else self.overall[Sum.EVENTS]
 
     @property
     def whole(self) -> Sums:
@@ -119,10 +119,10 @@ class PeriodSums:
         return tuple(int(keys[group]) for keys in self.groups.keys)
 
     def find(self, group_keys: Sequence[Keys]) -> dict[Keys, Sums]:
-        near = np.ones(self.groups.groups, dtype=np.bool_)
+        is_near = np.ones(self.groups.groups, dtype=np.bool_)
         for index, keys in enumerate(self.groups.keys):
-            near &= np.isin(keys, [group[index] for group in group_keys])
-        places = {self.keys(group): group for group in np.flatnonzero(near).tolist()}
+            is_near &= np.isin(keys, [group[index] for group in group_keys])
+        places = {self.keys(group): group for group in np.flatnonzero(is_near).tolist()}
         return {keys: self.at(places[keys]) for keys in group_keys if keys in places}
 
     def credited(self, model: str) -> Sums:

@@ -147,11 +147,11 @@ def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
         Column.TAG_SETS: tag_sets,
     }
     visits = PathData(columns, (), len(rows), len(rows))
-    in_period = np.ones(len(rows), dtype=np.bool_)
+    is_in_period = np.ones(len(rows), dtype=np.bool_)
     for condition in plan.scope.conditions.keys:
-        in_period &= condition.chosen(visits)
-    counted = in_period & _have_counted_touches(plan, visits)
-    statuses = {VISITS: np.array([counts[counted].sum(), counts[in_period & ~counted].sum()])}
+        is_in_period &= condition.chosen(visits)
+    counted = is_in_period & _have_counted_touches(plan, visits)
+    statuses = {VISITS: np.array([counts[counted].sum(), counts[is_in_period & ~counted].sum()])}
     by_status = GroupSums((np.array([COUNTS, LEFT_OUT_STATUS]),), 2, statuses, NO_PAIRS)
     return BatchSums(
         _group(plan, visits, counts, np.flatnonzero(counted)), dict.fromkeys(plan.query.models, by_status), {}

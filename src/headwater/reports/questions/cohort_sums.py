@@ -93,8 +93,8 @@ class Cohort:
         """The first month, from 0, whose contribution covers the spend; without a cost rate all revenue
         counts. None if not reached or without spend.
         """
-        remaining = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
-        return next((month for month, remainder in enumerate(remaining) if remainder >= 0), None)
+        remainders = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
+        return next((month for month, remainder in enumerate(remainders) if remainder >= 0), None)
 
     def _subtract_costs(self, rate: Decimal) -> tuple[Decimal, ...]:
         spend = self.spend or Decimal(0)
@@ -191,16 +191,16 @@ class _CohortAddition:
         if group:
             grouping = cross_groupings(grouping, self._credit.groupings.combine(group).at_position(KEY))
         revenue = self._credit.sums(Measure.CREDITED_REVENUE, grouping)
-        buying = np.flatnonzero(self._is_buying[counted.events])
-        customers = Grouping(grouping.codes[buying], grouping.size, grouping.keys)
-        _, customers = customers.distinct_pairs(counted.events[buying])
+        buying_indexes = np.flatnonzero(self._is_buying[counted.events])
+        customers = Grouping(grouping.codes[buying_indexes], grouping.size, grouping.keys)
+        _, customers = customers.distinct_pairs(counted.events[buying_indexes])
         return grouping.to_group_sums({REVENUE: revenue, CUSTOMERS: _counts(customers)})
 
     def _sum_events(self, selected: IntArray) -> GroupSums:
         grouping = Grouping(self._by_event.codes[selected], self._by_event.size, self._by_event.keys)
         sums = grouping.sums({REVENUE: self._events.amounts}, selected)
-        buying = selected[self._is_buying[selected]]
-        customers = Grouping(self._by_event.codes[buying], grouping.size, grouping.keys)
+        buying_events = selected[self._is_buying[selected]]
+        customers = Grouping(self._by_event.codes[buying_events], grouping.size, grouping.keys)
         return grouping.to_group_sums({**sums, CUSTOMERS: _counts(customers)})
 
 
@@ -273,7 +273,7 @@ class CohortBuilder:
         self._months, by_month = self._months[skipped_months:], by_month[skipped_months:]
         self._skipped = skipped_months
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
-        totals = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
+        totals = [sum(month_spend.values(), Decimal(0)) for month_spend in by_month]
         return CohortResult(
             group=self._group,
             groups=tuple(groups[: query.limit]),
@@ -284,7 +284,7 @@ class CohortBuilder:
             else self._make_group(None, None, _figures(sums.unattributed)),
             unmatched=None
             if self._group is None
-            else tuple(plain(of_month.get(None, Decimal(0))) for of_month in by_month),
+            else tuple(plain(month_spend.get(None, Decimal(0))) for month_spend in by_month),
             months=self._months,
             today=today,
             timezone=reader.space.timezone,
@@ -295,17 +295,17 @@ class CohortBuilder:
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
         """Count the months before the first order or spend; 0 without any."""
-        spent = [index for index, of_month in enumerate(by_month) if any(of_month.values())]
-        return min([*spent, *(index - 1 for index in total)], default=0)
+        months_with_spend = [index for index, month_spend in enumerate(by_month) if any(month_spend.values())]
+        return min([*months_with_spend, *(index - 1 for index in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
         """Return spend by month; None is spend outside all groups."""
-        of_months = self._spent.by_month()
+        spend_by_month = self._spent.by_month()
         has_spend = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
         for month in self._months:
-            spent = of_months.get(month, PeriodSpend([], self._spent.names))
-            keys = spent.by_key(self._group if has_spend else None, self._keys)
+            month_spend = spend_by_month.get(month, PeriodSpend([], self._spent.names))
+            keys = month_spend.by_key(self._group if has_spend else None, self._keys)
             money = {key: Decimal(figures[0]) / MILLIONTHS for key, figures in keys.items()}
             by_month.append(money if has_spend else {None: sum(money.values(), Decimal(0))})
         return by_month
@@ -318,7 +318,7 @@ class CohortBuilder:
             return
         figures = _figures_by_key(group_sums)
         names, has_spend = self._spent.find_names(group), group not in WITHOUT_SPEND
-        only_spent = {key for of_month in by_month for key in of_month} - {None, *self._keys}
+        only_spent = {key for month_spend in by_month for key in month_spend} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
             number, label = self._keys.get(key, (None, names.get(key or "", key)))
             spend = [month_sums.get(key, Decimal(0)) if key else Decimal(0) for month_sums in by_month]
@@ -370,9 +370,9 @@ def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
     if not group_sums.groups:
         return figures
     for index in (np.arange(group_sums.groups) if places is None else places).tolist():
-        of_month = figures.setdefault(int(group_sums.keys[ACQUIRED][index]), ([], []))
+        month_figures = figures.setdefault(int(group_sums.keys[ACQUIRED][index]), ([], []))
         months_since = int(group_sums.keys[SINCE][index])
-        for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
+        for values, name in zip(month_figures, (CUSTOMERS, REVENUE), strict=True):
             values.extend([0] * (months_since + 1 - len(values)))
             values[months_since] = int(group_sums.sum(name)[index])
     return figures

@@ -397,13 +397,13 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         key = await make_key(reader, observation, months)
         sums = await reader.cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
-        spent = await load_period_spend(connection, space_id, days, reader.currency, query.only)
+        period_spend = await load_period_spend(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)
-        maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, spent).make(
+        maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, period_spend).make(
             sums, query.today, observation.planned.plan.scope.trained_model
         )
         left_out = await load_left_out(reader, observation.planned)
-        return replace(maker, left_out_money=left_out, left_out_spend=spent.left_out)
+        return replace(maker, left_out_money=left_out, left_out_spend=period_spend.left_out)
 
 
 async def _add_up(reader: ReportReader, observation: ObservationPlan, months: Step) -> CohortSums:

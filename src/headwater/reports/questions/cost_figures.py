@@ -133,9 +133,9 @@ class CostFigures:
         return self._divide_spend(Fraction(self._paid.new_customers))
 
     def less(self, subtrahend: CostFigures) -> CostFigures:
-        spent = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
+        spent_difference = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
         credit = self.credit.plus(subtrahend.credit, -1)
-        return CostFigures(spent, credit, None, self.cost_rate, self.has_ratios)
+        return CostFigures(spent_difference, credit, None, self.cost_rate, self.has_ratios)
 
     def change(self, name: str, previous: CostFigures) -> MeasureChange | None:
         """Return None if either figure is missing."""

@@ -265,9 +265,9 @@ class SharesByEvent:
     def _match_shares(self, credited: ModelCredit, shares: IntArray) -> IntArray:
         """Return the share of each listed touch; 0 if it has no credit."""
         size = self.paths.touches
-        of_pairs = credited.credited.events * size + credited.credited.touches
+        pair_keys = credited.credited.events * size + credited.credited.touches
         listed_keys = self._pairs.events * size + self._pairs.touches
-        places, credited_too = find_positions(of_pairs, listed_keys)
+        places, credited_too = find_positions(pair_keys, listed_keys)
         matched_shares = np.zeros(len(listed_keys), dtype=np.int64)
         matched_shares[credited_too] = shares[places[credited_too]]
         return matched_shares

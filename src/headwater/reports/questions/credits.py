@@ -165,8 +165,8 @@ class CreditsQuery:
     @property
     def report(self) -> ReportQuery:
         """The report of the list's totals."""
-        touched = self.credit is CreditFilter.TOUCHED
-        extra_measures = (Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE) if touched else ()
+        is_touched = self.credit is CreditFilter.TOUCHED
+        extra_measures = (Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE) if is_touched else ()
         return replace(self.figure, measures=(*MEASURES, *extra_measures))
 
     @property

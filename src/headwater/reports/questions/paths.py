@@ -315,7 +315,7 @@ def _path(keys: tuple[str, ...]) -> TouchPath:
 
 
 def _by_range(ranges: Iterable[str], report: ReportResult) -> Mapping[str, PathFigures]:
-    figures = {name: of_range for (name,), of_range in _rows(report)}
+    figures = {name: range_figures for (name,), range_figures in _rows(report)}
     return {name: figures.get(name, _NOTHING) for name in ranges}
 
 

@@ -73,7 +73,7 @@ class PeriodSpend(Struct, frozen=True):
         parts: dict[date, list[SpendPart]] = {}
         for spend_part in self.pieces:
             parts.setdefault(spend_part.row.date.replace(day=1), []).append(spend_part)
-        return {month: PeriodSpend(of_month, self.names) for month, of_month in parts.items()}
+        return {month: PeriodSpend(month_parts, self.names) for month, month_parts in parts.items()}
 
 
 async def load_period_spend(

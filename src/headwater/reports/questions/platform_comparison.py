@@ -167,12 +167,12 @@ async def compare_platform(
     connection: AsyncConnection, space_id: int, query: ComparisonQuery
 ) -> ComparisonResult:
     """See `query_report` for conditions and errors."""
-    as_platform, in_window, by_date, own_report = await query_reports(
+    platform_report, in_window, by_date, own_report = await query_reports(
         connection, space_id, count_queries(query)
     )
     reported, left_out_spend = await _load_reported(connection, space_id, query, own_report)
     counts = (
-        _count(as_platform, _GROSS),
+        _count(platform_report, _GROSS),
         _count(in_window, _GROSS),
         _count(by_date, _GROSS),
         _count(by_date, _NET),
@@ -214,9 +214,9 @@ async def _count_deliveries(
     destinations = await list_destinations(connection, space_id)
     if all(destination.platform != query.platform for destination in destinations):
         return None
-    as_platform = count_queries(query)[0]
-    filters = replace(as_platform.filters, only=(*as_platform.filters.only, *CONVERTING))
-    events = await load_credited_events(connection, space_id, replace(as_platform, filters=filters))
+    platform_query = count_queries(query)[0]
+    filters = replace(platform_query.filters, only=(*platform_query.filters.only, *CONVERTING))
+    events = await load_credited_events(connection, space_id, replace(platform_query, filters=filters))
     return await count_by_status(connection, space_id, query.platform, events)
 
 

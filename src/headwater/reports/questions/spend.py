@@ -156,13 +156,13 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         )
         for period in periods
     ]
-    platforms = [spent.platforms for spent in spending]
+    platforms = [period_spend.platforms for period_spend in spending]
     customers = await _load_customers(connection, space_id, queries, platforms)
     period_reports: list[CostReport] = []
-    for period, period_queries, spent in zip(periods, queries, spending, strict=True):
+    for period, period_queries, period_spend in zip(periods, queries, spending, strict=True):
         answers = [reports.pop(0) for _ in period_queries.all]
-        credit = CreditByKey(period_queries, answers, spent.platforms, customers.pop(0))
-        period_reports.append(_join(period, answers[0], credit, spent, space))
+        credit = CreditByKey(period_queries, answers, period_spend.platforms, customers.pop(0))
+        period_reports.append(_join(period, answers[0], credit, period_spend, space))
     current, *before = period_reports
     if before:
         current = _compared(current, before[0], query, space.zone)
@@ -182,8 +182,8 @@ async def _load_customers(
         customers_query(period_queries.of_all, paid)
         for period_queries, paid in zip(queries, platforms, strict=True)
     ]
-    needed = [count for count in counts if count is not None]
-    reports = iter(await query_reports(connection, space_id, needed) if needed else ())
+    needed_queries = [count for count in counts if count is not None]
+    reports = iter(await query_reports(connection, space_id, needed_queries) if needed_queries else ())
     return [None if count is None else next(reports) for count in counts]
 
 
@@ -210,7 +210,7 @@ def _join(
     by_key = spent.by_key(group, labels)
     total = add_up_all(by_key.values())
     without_place = NOTHING if group is None else by_key.pop(None, NOTHING)
-    unsplit = spent.unsplit(group)
+    unsplit_platforms = spent.unsplit(group)
     names = spent.find_names(group)
     keys = {**labels, **{key: names.get(key or "", key) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
@@ -223,7 +223,7 @@ def _join(
                 credit.at(key),
                 credit.get_paid(key),
                 cost_rate,
-                has_ratios=problem is None and _find_platform(group, key, sources) not in unsplit,
+                has_ratios=problem is None and _find_platform(group, key, sources) not in unsplit_platforms,
             ),
         )
         for key, label in keys.items()
@@ -245,7 +245,7 @@ def _join(
         snapshot=report.snapshot,
         left_out_money=report.left_out_money,
         left_out_spend=spent.left_out,
-        unsplit=tuple(sorted(unsplit)),
+        unsplit=tuple(sorted(unsplit_platforms)),
         problem=problem,
         began=report.began,
         ends=(report.first_event, report.last_event),

@@ -104,11 +104,11 @@ def build_link(address: str, parts: LinkParts) -> str:
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
     path, _, query = page.partition("?")
-    existing = [
+    existing_parameters = [
         parameter for parameter in query.split("&") if parameter and read_name(parameter) not in SET_BY_LINKS
     ]
     new = [f"{name}={quote(value, safe=_MACROS)}" for name, value in list_parameters(parts).items()]
-    return f"{path}?{'&'.join([*existing, *new])}{hash_sign}{fragment}"
+    return f"{path}?{'&'.join([*existing_parameters, *new])}{hash_sign}{fragment}"
 
 
 def read_page_address(address: str) -> str:

@@ -64,8 +64,8 @@ class Passwords:
             return Verdict(matches=False)
         if not stored:
             return Verdict(matches=False)
-        stale = self._hasher.check_needs_rehash(stored)
-        return Verdict(matches=True, rehashed=self._hasher.hash(_normal(password)) if stale else None)
+        is_stale = self._hasher.check_needs_rehash(stored)
+        return Verdict(matches=True, rehashed=self._hasher.hash(_normal(password)) if is_stale else None)
 
 
 def check_password(password: str, context: Iterable[str]) -> None:

@@ -58,13 +58,13 @@ async def _load(
 
 def compare(kind: Kind, before: Rows, after: Rows) -> Iterator[AuditChange]:
     """Yield created, changed and removed rows, with the values that differ."""
-    hidden = HIDDEN.get(kind, frozenset())
+    hidden_names = HIDDEN.get(kind, frozenset())
     for subject_id in sorted(before.keys() | after.keys()):
         old, new = before.get(subject_id), after.get(subject_id)
         if old == new:
             continue
         names = [name for name in (old or new or {}) if old is None or new is None or old[name] != new[name]]
-        yield AuditChange(kind, subject_id, _keep(old, names, hidden), _keep(new, names, hidden))
+        yield AuditChange(kind, subject_id, _keep(old, names, hidden_names), _keep(new, names, hidden_names))
 
 
 def _keep(

@@ -227,11 +227,11 @@ def _unsealed(
     """Return a site's secrets; empty if they cannot be decrypted, so that its pages can still send unsigned
     events.
     """
-    stored = [(secret, None), (former, until)]
+    sealed_secrets = [(secret, None), (former, until)]
     try:
         return tuple(
             SigningSecret(unseal(sealing_key, sealed, key.encode()), valid_until)
-            for sealed, valid_until in stored
+            for sealed, valid_until in sealed_secrets
             if sealed is not None
         )
     except Unsealable:

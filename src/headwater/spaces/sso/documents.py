@@ -83,8 +83,8 @@ class ProviderDocuments:
     async def _load(self, url: str, read: Callable[[bytes], T], instead_of: T | None = None) -> T:
         async with self._locks[url]:
             cached = self._cache.get(url)
-            stale = cached is None or cached.until <= time.monotonic() or cached.outcome is instead_of
-            if stale and (self._may_fetch(url) or cached is None):
+            is_stale = cached is None or cached.until <= time.monotonic() or cached.outcome is instead_of
+            if is_stale and (self._may_fetch(url) or cached is None):
                 cached = self._cache[url] = await self._fetch(url, read)
         assert cached is not None
         if isinstance(cached.outcome, SsoRefused):

@@ -120,8 +120,8 @@ def _decode(text: str, keys: KeySet) -> tuple[dict[str, Any], dict[str, Any]]:
     except InvalidKeyIdError:
         raise SsoRefused(SsoReason.UNKNOWN_KEY) from None
     except JoseError as error:
-        wrong = error.error == "bad_signature"
-        raise SsoRefused(SsoReason.SIGNATURE if wrong else SsoReason.MALFORMED_TOKEN) from None
+        is_wrong_signature = error.error == "bad_signature"
+        raise SsoRefused(SsoReason.SIGNATURE if is_wrong_signature else SsoReason.MALFORMED_TOKEN) from None
     except _UNREADABLE:
         raise SsoRefused(SsoReason.MALFORMED_TOKEN) from None
     if not isinstance(claims, dict):

@@ -107,9 +107,9 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
     if row is not None:
         user = await fetch_user(connection, row[0])
     else:
-        existing = await find_user(connection, account.email)
-        is_new = existing is None
-        user = existing or await create_user(connection, account.email, None, account.name)
+        existing_user = await find_user(connection, account.email)
+        is_new = existing_user is None
+        user = existing_user or await create_user(connection, account.email, None, account.name)
         linked = await connection.execute(queries["link"], {**link, "user_id": user.id})
         if linked.rowcount == 0:
             raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)

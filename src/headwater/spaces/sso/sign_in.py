@@ -97,8 +97,8 @@ def check_answer(
         raise SsoRefused(SsoReason.WRONG_STATE)
     if time.time() - pending.started_at > SIGN_IN_SECONDS:
         raise SsoRefused(SsoReason.SIGN_IN_EXPIRED)
-    absent = None if metadata.authorization_response_iss_parameter_supported else metadata.issuer
-    if answer.get("iss", absent) != metadata.issuer:  # RFC 9207
+    default_issuer = None if metadata.authorization_response_iss_parameter_supported else metadata.issuer
+    if answer.get("iss", default_issuer) != metadata.issuer:  # RFC 9207
         raise SsoRefused(SsoReason.OTHER_PROVIDER)
     if "error" in answer or not 0 < len(answer.get("code", "")) <= LONGEST_CODE:
         raise SsoRefused(SsoReason.PROVIDER_DECLINED)

@@ -50,11 +50,11 @@ def read_new(
     platform = find_platform(members.get("platform"))
     values: dict[str, Any] = {"name": platform.title, "settings": {}, "secrets": {}}
     values |= {name: members[name] for name in ACCOUNT_FIELDS if name in members}
-    usable = {name: text for name, text in (borrowed or {}).items() if name in platform.secrets}
+    usable_secrets = {name: text for name, text in (borrowed or {}).items() if name in platform.secrets}
     is_lent = False
-    if usable and isinstance(values["secrets"], dict):
-        is_lent = bool(usable.keys() - values["secrets"].keys())
-        values["secrets"] = {**usable, **values["secrets"]}
+    if usable_secrets and isinstance(values["secrets"], dict):
+        is_lent = bool(usable_secrets.keys() - values["secrets"].keys())
+        values["secrets"] = {**usable_secrets, **values["secrets"]}
     change = _read(platform, values, {}, as_text=as_text)
     return platform, replace(change, lender_id=read_destination_id(members) if is_lent else None)
 

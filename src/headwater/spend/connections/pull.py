@@ -237,8 +237,8 @@ async def store_rows(
         "platform": source[0],
         "account_id": source[1],
     }
-    stored = await fetch_all(cursor, _STORED_ROWS, bound)
-    chosen_rows = choose_rows(source, stored, rows)
+    stored_rows = await fetch_all(cursor, _STORED_ROWS, bound)
+    chosen_rows = choose_rows(source, stored_rows, rows)
     for start in range(0, len(chosen_rows), MOST_ROWS_STORED):
         await put_pulled(connection, key.space_id, chosen_rows[start : start + MOST_ROWS_STORED], as_of)
     await put_row_names(connection, key.space_id, rows)  # a renamed campaign may have the same figures

@@ -106,14 +106,14 @@ async def load_rates(
         return RateTable()
     bound = _bound(space_id, days, currencies)
     space_rates = _space_rates(await fetch_all(connection, queries["own"], bound))
-    per_euro = _rates_per_euro(await fetch_all(connection, queries["reference"], bound))
+    euro_rates = _rates_per_euro(await fetch_all(connection, queries["reference"], bound))
     if point is not None:
         bound |= point._asdict()
         for day, base, currency, rate in await fetch_all(connection, queries["former"], bound):
             _restore(space_rates.setdefault(day, {}), (base, currency), rate)
         for day, currency, rate in await fetch_all(connection, queries["former_reference"], bound):
-            _restore(per_euro.setdefault(day, {}), currency, rate)
-    return RateTable(space_rates, per_euro)
+            _restore(euro_rates.setdefault(day, {}), currency, rate)
+    return RateTable(space_rates, euro_rates)
 
 
 def load_rates_now(

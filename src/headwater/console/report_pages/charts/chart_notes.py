@@ -80,7 +80,7 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
     ]
     numbered_at = -APART
     for day, group in groupby(numbered, key=lambda note: note[0]):
-        of_step = list(group)
+        step_notes = list(group)
         percent = 100 * (day + 0.5) / len(steps)
         is_apart = percent - numbered_at >= APART
         numbered_at = percent if is_apart else numbered_at
@@ -88,8 +88,8 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
             NoteMark(
                 digits(WIDTH * percent / 100),
                 f"{percent:.2f}%",
-                str(of_step[0][1]) if is_apart else "",
-                "; ".join(text for _, _, text in of_step),
+                str(step_notes[0][1]) if is_apart else "",
+                "; ".join(text for _, _, text in step_notes),
             )
         )
     return tuple(marks)

@@ -100,8 +100,8 @@ class Google(Platform):
     ) -> dict[str, Any]:
         """Google replaces the amount of the transaction. One that was taken back stays, with the value 0."""
         amount = conversion.amount or Decimal(0)
-        corrected = self.build(msgspec.structs.replace(conversion, amount=amount), destination)
-        return corrected | {"lastUpdatedTimestamp": _format_timestamp(int(moment * 1000))}
+        content = self.build(msgspec.structs.replace(conversion, amount=amount), destination)
+        return content | {"lastUpdatedTimestamp": _format_timestamp(int(moment * 1000))}
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
         actions: set[str] = set()

@@ -102,13 +102,13 @@ class Meta(Platform):
         )
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        on_page = conversion.url and conversion.user_agent
+        is_on_page = conversion.url and conversion.user_agent
         return present(
             event_name=self.find_name(conversion, destination),
             event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             # Events on a page have both; server events have neither.
-            action_source="website" if on_page else "system_generated",
+            action_source="website" if is_on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_make_user_data(conversion),
             custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),

@@ -40,10 +40,10 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
-    received = body.get("events_received")
-    if is_number(received) and received < count:
-        return refused(f"{received} of {count} events were received.", count)
-    return by_status(answer, count, confirmed=is_number(received))
+    received_count = body.get("events_received")
+    if is_number(received_count) and received_count < count:
+        return refused(f"{received_count} of {count} events were received.", count)
+    return by_status(answer, count, confirmed=is_number(received_count))
 
 
 def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:

@@ -24,18 +24,20 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
-    received = body.get("eventsReceived")
+    received_count = body.get("eventsReceived")
     is_about_events = succeeded(answer) or answer.status in (400, 422)
     if is_about_events and (errors := _read_errors(body, count)):
         other_count = count - len(errors)
-        return PartlyAccepted(errors, others_taken=is_number(received) and received >= other_count)
+        return PartlyAccepted(
+            errors, others_taken=is_number(received_count) and received_count >= other_count
+        )
     message = get_nested(body, "error", "message") or get_nested(body, "error", "code")
     message = message if isinstance(message, str) else ""
     if not succeeded(answer):
         return by_status(answer, count, message)
-    if _is_sound(body) and (not is_number(received) or received >= count):
-        return by_status(answer, count, confirmed=is_number(received))
-    return refused(join_error_texts(message, f"eventsReceived {received} of {count}"), count)
+    if _is_sound(body) and (not is_number(received_count) or received_count >= count):
+        return by_status(answer, count, confirmed=is_number(received_count))
+    return refused(join_error_texts(message, f"eventsReceived {received_count} of {count}"), count)
 
 
 def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:

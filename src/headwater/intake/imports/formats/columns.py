@@ -82,11 +82,11 @@ def read_choices(
     """Build columns from the chosen fields; empty ignores a column. Unless `maps_all`, a column named like
     its field isn't mapped, so that the import equals one from a terminal.
     """
-    mapped = sorted(
+    mapped_pairs = sorted(
         (column, name) for column, name in choices.items() if name and (maps_all or name != column)
     )
-    ignored = sorted(column for column, name in choices.items() if not name and column in fields)
-    return Columns(fields, tuple(mapped), tuple(ignored), tuple(sorted(constants.items())))
+    ignored_columns = sorted(column for column, name in choices.items() if not name and column in fields)
+    return Columns(fields, tuple(mapped_pairs), tuple(ignored_columns), tuple(sorted(constants.items())))
 
 
 def assign_columns(fields: Mapping[str, str], mapped: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -156,12 +156,12 @@ def name_currency(values: dict[str, Any], money: Collection[str], default: str) 
     sign_currencies = [amount.currencies for amount in amounts if amount.currencies]
     if not sign_currencies:
         return {}
-    possible = sign_currencies[0].intersection(*sign_currencies[1:])
+    possible_currencies = sign_currencies[0].intersection(*sign_currencies[1:])
     row_currency = str(values.get("currency") or "").strip().upper()
-    if not row_currency and len(possible) == 1:
-        values["currency"] = next(iter(possible))
-    elif (row_currency or default) not in possible:
-        currencies_text = " or ".join(sorted(possible)) or "the same for all amounts"
+    if not row_currency and len(possible_currencies) == 1:
+        values["currency"] = next(iter(possible_currencies))
+    elif (row_currency or default) not in possible_currencies:
+        currencies_text = " or ".join(sorted(possible_currencies)) or "the same for all amounts"
         sign = cells[0].strip()[:30]
         return {"currency": [f"The currency must be {currencies_text}, because of the sign in {sign}."]}
     return {}

@@ -57,9 +57,9 @@ class EncodingSurvey:
         if chunk.isascii() and not self._is_between:
             return
         text = self._decoder.decode(chunk, final)
-        broken = len(re.findall("[\udc80-\udcff]", text))
-        self.broken += broken
-        self.letters += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - broken
+        broken_count = len(re.findall("[\udc80-\udcff]", text))
+        self.broken += broken_count
+        self.letters += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - broken_count
         self._is_between = bool(self._decoder.getstate()[0])
         if len(self.sample) < _SAMPLE_BYTES:
             lines = (line[:_LINE_BYTES] for line in chunk.splitlines() if not line.isascii())
@@ -106,7 +106,7 @@ def _is_odd(before: str, letter: str, after: str) -> bool:
         is_within = before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
         return is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
     script = _find_script(letter)
-    if any(near.isalpha() and _find_script(near) != script for near in (before, after)):
+    if any(neighbor.isalpha() and _find_script(neighbor) != script for neighbor in (before, after)):
         return True
     if kind != "Lu":
         return False

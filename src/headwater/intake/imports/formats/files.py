@@ -219,8 +219,8 @@ def _read_header(reader: Iterator[list[str]]) -> list[str]:
     if not names:
         raise UnreadableError("the file has no header")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UnreadableError(f"the header names the column {twice} twice")
+        repeated_name = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f"the header names the column {repeated_name} twice")
     return header
 
 

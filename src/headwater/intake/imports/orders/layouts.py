@@ -184,8 +184,10 @@ def map_columns(header: Sequence[str], layout: OrderLayout | None) -> dict[str, 
             *(alias for order_layout in layouts for alias in order_layout.aliases.get(name, ())),
             _simplify(name),
         )
-        free = (columns[alias] for alias in aliases if alias in columns and columns[alias] not in fields)
-        column = next(free, None)
+        free_columns = (
+            columns[alias] for alias in aliases if alias in columns and columns[alias] not in fields
+        )
+        column = next(free_columns, None)
         if column is not None:
             fields[column] = name
     return fields

@@ -120,14 +120,14 @@ def read(values: dict[str, Any], current_time: float) -> PastOrder:
     refuse_uncounted(values)
     payload = _make_payload(values)
     referrer = payload.pop("referrer", None) or _find_text(values, "referrer")
-    mapped = MappedPayload(payload, referrer=referrer)
+    mapped_payload = MappedPayload(payload, referrer=referrer)
     if has_no_visitor(values):
-        mapped = mapped.without_visit()
-    event = to_event(mapped, make_key("order", payload["order_id"]), current_time)
+        mapped_payload = mapped_payload.without_visit()
+    event = to_event(mapped_payload, make_key("order", payload["order_id"]), current_time)
     if event.url and event.referrer is None:
         event = msgspec.structs.replace(event, referrer="")  # a landing page counts without a referrer, too
-    if mapped.left_out:
-        event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped.left_out))
+    if mapped_payload.left_out:
+        event = msgspec.structs.replace(event, warnings=(*event.warnings, *mapped_payload.left_out))
     return PastOrder(event, _read_refund(values, event, current_time))
 
 

@@ -63,8 +63,8 @@ class OpenAISpend(SpendPlatform):
     limits = PullLimits(days=30, window=28, history=364, page_sizes=(2000, 500))
 
     def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
-        with_key = msgspec.structs.replace(credentials, access_token=credentials.secrets["api_key"])
-        return super().authorize(request, with_key)
+        key_credentials = msgspec.structs.replace(credentials, access_token=credentials.secrets["api_key"])
+        return super().authorize(request, key_credentials)
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         if succeeded(answer):
