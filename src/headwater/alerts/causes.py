@@ -54,14 +54,14 @@ class CauseEvidence(Struct, frozen=True):
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
     """Return a title without full stop."""
     word = "stopped" if judgement.is_severe else "fell"
-    usual, subject = usual_text(evidence.space, judgement), judgement.subject
+    usual_words, subject = usual_text(evidence.space, judgement), judgement.subject
     if judgement.rule in OF_DESTINATIONS:
         values = evidence.values(judgement, destination_id=int(subject))
         row = await fetch_optional(evidence.connection, queries["destination"], values)
         name = f"“{row[0] if row else subject}”"
         if judgement.rule is Rule.IDENTIFIERS_MISSING:
-            return f"Conversions for {name} have no identifier: {usual}"
-        return f"Deliveries to {name} fail: {usual}"
+            return f"Conversions for {name} have no identifier: {usual_words}"
+        return f"Deliveries to {name} fail: {usual_words}"
     source = format_title(subject) if subject else ""
     title = {
         Rule.VISITS_FELL: f"Visits {word}",
@@ -72,7 +72,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
         Rule.ORDERS_REPEATED: "Orders come twice",
         Rule.REJECTIONS_ROSE: "Rejections jumped",
     }[judgement.rule]
-    return f"{title}: {usual}"
+    return f"{title}: {usual_words}"
 
 
 def usual_text(space: Space, judgement: Judgement) -> str:
@@ -167,13 +167,13 @@ async def _explain_source(evidence: CauseEvidence, judgement: Judgement) -> str:
 def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, float]:
     """Return the visits beyond those expected if half of the source's were missing, and their deviation."""
     touches, series = counts.touches, counts.by_source.get(judgement.subject)
-    usual = touches.usual(judgement.steps) if touches is not None else None
+    usual_touches = touches.usual(judgement.steps) if touches is not None else None
     usual_visits = series.usual(judgement.steps) if series is not None else None
-    if touches is None or series is None or usual is None or usual_visits is None:
+    if touches is None or series is None or usual_touches is None or usual_visits is None:
         return 0.0, 0.0
     missing_visits = usual_visits.middle - series.total(judgement.steps)
-    extra_visits = touches.total(judgement.steps) - usual.middle + missing_visits / 2
-    return extra_visits, sqrt(usual.middle)
+    extra_visits = touches.total(judgement.steps) - usual_touches.middle + missing_visits / 2
+    return extra_visits, sqrt(usual_touches.middle)
 
 
 async def _explain_revenue(_: CauseEvidence, judgement: Judgement) -> str:

@@ -226,12 +226,12 @@ def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:
 def _figures(judgement: Judgement | None) -> dict[str, Any]:
     if judgement is None:
         return dict.fromkeys(("observed", "low", "middle", "high", "span"))
-    usual = judgement.usual
+    usual_range = judgement.usual
     return {
         "observed": judgement.observed,
-        "low": usual.low,
-        "middle": usual.middle,
-        "high": usual.high,
+        "low": usual_range.low,
+        "middle": usual_range.middle,
+        "high": usual_range.high,
         "span": judgement.steps,
     }
 

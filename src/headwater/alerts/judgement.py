@@ -81,20 +81,20 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
     for source, orders in counts.orders.items():
         number = _fall(rule, source, orders, alertness, _Rest(total, orders))
         revenue = counts.revenue[source]
-        usual = None if number is None else revenue.usual(number.steps)
-        if number is None or usual is None:
+        usual_range = None if number is None else revenue.usual(number.steps)
+        if number is None or usual_range is None:
             continue
         observed = revenue.total(number.steps)
-        is_low = observed <= REMAINDER[alertness.of(rule)] * usual.middle
+        is_low = observed <= REMAINDER[alertness.of(rule)] * usual_range.middle
         judgements.append(
             Judgement(
                 rule,
                 source,
                 number.steps,
                 observed,
-                usual,
+                usual_range,
                 number.is_out and is_low,
-                number.is_well or observed >= RECOVERED * usual.middle,
+                number.is_well or observed >= RECOVERED * usual_range.middle,
                 number.is_severe,
             )
         )
@@ -147,16 +147,16 @@ def _fall(
     age, longest = alertness.age(rule, subject), alertness.longest(rule, subject)
     shortest: Judgement | None = None
     for steps in WINDOWS if series.week == HOURS else WINDOWS_OF_DAYS:
-        usual = series.usual(steps) if steps <= longest else None
-        if usual is None:
+        usual_range = series.usual(steps) if steps <= longest else None
+        if usual_range is None:
             break
-        expected = usual.middle
+        expected = usual_range.middle
         if expected >= ENOUGH:
             expected *= _level(series, steps, age) * _ratio(control, steps)
         if expected < ENOUGH:
             continue
         judgement = _judge_fall(
-            rule, subject, (steps, series.total(steps)), usual, expected, alertness.of(rule)
+            rule, subject, (steps, series.total(steps)), usual_range, expected, alertness.of(rule)
         )
         if judgement.is_out or age:
             return judgement
@@ -200,9 +200,9 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
     for steps in WINDOWS_OF_FAULTS:
         if steps > alertness.longest(rule, subject):
             break
-        usual = series.usual(steps, age) or UsualRange(0, 0, 0)
+        usual_range = series.usual(steps, age) or UsualRange(0, 0, 0)
         recent_totals = (series.total(steps, age + hours_back) for hours_back in range(24, 24 * 8, 24))
-        highest = max(usual.high, *recent_totals, series.total(168, age + steps) * steps / 168)
+        highest = max(usual_range.high, *recent_totals, series.total(168, age + steps) * steps / 168)
         observed, fewest = series.total(steps), FEWEST[sensitivity]
         deviation = _deviation(observed, highest)
         is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
@@ -211,7 +211,7 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
             subject,
             steps,
             observed,
-            UsualRange(0, usual.middle, highest),
+            UsualRange(0, usual_range.middle, highest),
             is_out,
             observed <= max(highest, fewest / 4),
             observed >= 10 * max(highest, fewest),
@@ -237,14 +237,14 @@ def _share(
     ):
         return None
     number = total.total(steps)
-    usual = _usual_share(numerator, total, steps + age)
+    usual_range = _usual_share(numerator, total, steps + age)
     share = numerator.total(steps) / number
-    deviation = sqrt(usual.middle * (1 - usual.middle) / number + (NOISE / 2) ** 2)
-    is_out = share - usual.high >= JUMP[sensitivity] / 2 and share - usual.middle >= max(
+    deviation = sqrt(usual_range.middle * (1 - usual_range.middle) / number + (NOISE / 2) ** 2)
+    is_out = share - usual_range.high >= JUMP[sensitivity] / 2 and share - usual_range.middle >= max(
         JUMP[sensitivity], DEVIATIONS[sensitivity] * deviation
     )
-    is_well = share - usual.middle < JUMP[sensitivity] / 2
-    return Judgement(rule, subject, steps, share, usual, is_out, is_well, share > 0.9)
+    is_well = share - usual_range.middle < JUMP[sensitivity] / 2
+    return Judgement(rule, subject, steps, share, usual_range, is_out, is_well, share > 0.9)
 
 
 def _usual_share(numerator: CountSeries, total: CountSeries, back: int) -> UsualRange:
@@ -266,20 +266,20 @@ def _level(series: CountSeries, steps: int, age: int) -> float:
     if series.week != HOURS:
         return 1.0
     for before in WINDOWS[2:]:
-        usual = series.usual(before, hours_back)
-        if usual is None:
+        usual_range = series.usual(before, hours_back)
+        if usual_range is None:
             return 1.0
-        if before >= min(steps, 24) and (usual.middle >= 2 * ENOUGH or before >= 24):
-            ratio = (series.total(before, hours_back) + SETTLED) / (usual.middle + SETTLED)
+        if before >= min(steps, 24) and (usual_range.middle >= 2 * ENOUGH or before >= 24):
+            ratio = (series.total(before, hours_back) + SETTLED) / (usual_range.middle + SETTLED)
             return min(1.0, ratio)
     return 1.0
 
 
 def _ratio(control: _Control, steps: int) -> float:
-    usual = control.usual(steps) if control is not None else None
-    if control is None or usual is None or usual.middle < SETTLED:
+    usual_range = control.usual(steps) if control is not None else None
+    if control is None or usual_range is None or usual_range.middle < SETTLED:
         return 1.0
-    return min(1.0, (control.total(steps) + SETTLED) / (usual.middle + SETTLED))
+    return min(1.0, (control.total(steps) + SETTLED) / (usual_range.middle + SETTLED))
 
 
 def _deviation(observed: float, expected: float) -> float:

@@ -164,9 +164,9 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
     sources = attribution.creditable()
     if not sources:
         return EventCondition(SQL("false"), {})
-    rare, contact_ids, company_ids = holders or (True, [], [])
+    is_rare, contact_ids, company_ids = holders or (True, [], [])
     values = {"contacts": contact_ids, "companies": company_ids, "source_mask": source_mask(sources)}
-    return EventCondition(_NARROWED[attribution.by_company, rare], values)
+    return EventCondition(_NARROWED[attribution.by_company, is_rare], values)
 
 
 def credited_touches(attribution: Attribution, amounts: Sequence[SharedAmount] = OWN_AMOUNT) -> Composed:

@@ -114,12 +114,12 @@ class WeightedRecipients:
         if not len(served_events):
             return shares
         places = np.subtract(places, remainders, out=remainders)
-        ordered, next_ones = np.sort(places), recipients.firsts + left_over
+        ordered_places, next_ones = np.sort(places), recipients.firsts + left_over
         last = np.full(len(units), -1)
-        last[served_events] = ordered[next_ones[served_events] - 1]
+        last[served_events] = ordered_places[next_ones[served_events] - 1]
         shares += places <= last[recipients.events]
         partly_served = served_events[left_over[served_events] < recipients.counts[served_events]]
-        tied_events = partly_served[ordered[next_ones[partly_served]] == last[partly_served]]
+        tied_events = partly_served[ordered_places[next_ones[partly_served]] == last[partly_served]]
         shares[self._find_unserved(tied_events, places, last, left_over)] -= 1
         return shares
 

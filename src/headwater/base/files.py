@@ -43,14 +43,14 @@ def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read. The rename is atomic: readers see the old text or all of the
     new one.
     """
-    partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)  # a leftover of a killed attempt, or a link placed by another user
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    partial_path = path.with_name(f"{path.name}.partial")
+    partial_path.unlink(missing_ok=True)  # a leftover of a killed attempt, or a link placed by another user
+    descriptor = os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 # it is open already
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)
+    partial_path.replace(path)
     sync_directory(path.parent)
 
 

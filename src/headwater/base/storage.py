@@ -97,17 +97,17 @@ class LocalFolder(Storage):
     def create(self, name: str, download_name: str) -> Generator[Sink]:
         del download_name  # used when the file is served
         self.folder.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
-        partial = self.path(name + _PARTIAL)
+        partial_path = self.path(name + _PARTIAL)
         try:
-            with partial.open("wb") as file:
+            with partial_path.open("wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(self.path(name))
+            partial_path.replace(self.path(name))
             sync_directory(self.folder)
         except BaseException:
             with suppress(OSError):
-                partial.unlink(missing_ok=True)
+                partial_path.unlink(missing_ok=True)
             raise
 
     @contextmanager

@@ -201,7 +201,7 @@ def _write(
     files = FileSet(request.form, request.rows_per_file, open_file)
     with tqdm(total=total_rows, unit=" rows", unit_scale=True, disable=None) as bar:
         try:
-            return write_files(connection, lines, files, lambda done: bar.update(done - bar.n))
+            return write_files(connection, lines, files, lambda row_count: bar.update(row_count - bar.n))
         except BaseException:
             for name in files_written:
                 folder.delete(name)

@@ -80,8 +80,8 @@ def _read_list(space: Space, arguments: Namespace) -> OrderList:
 
 def _read_days(listed: OrderList, arguments: Namespace) -> tuple[date, date]:
     days = (_read_day("--first", arguments.first), _read_day("--last", arguments.last))
-    usual = listed.days or (None, None)
-    first, last = (typed_day or list_day for typed_day, list_day in zip(days, usual, strict=True))
+    listed_days = listed.days or (None, None)
+    first, last = (typed_day or listed_day for typed_day, listed_day in zip(days, listed_days, strict=True))
     if first is None or last is None:
         raise Failure("the file has orders without a day: choose the period with --first and --last")
     if last < first:

@@ -56,7 +56,7 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
     password_hash = await _read_password_hash(context) if arguments.password_stdin else None
     async with change(settings, arguments, "member", "invitation") as connection:
         user = await users.find_user(connection, arguments.email)
-        created = user is None
+        is_new = user is None
         if user is None:
             if password_hash is None:
                 raise Failure("--password-stdin: a new account needs a password")
@@ -66,7 +66,7 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
             await note_change(connection, arguments, audit_change, INSTALLATION)
         await _put_member(connection, arguments.space, user.id, role)
         url = await fetch_base_url(connection, settings)
-    row = _describe(user, arguments.space) | {"role": role.value, "created": created}
+    row = _describe(user, arguments.space) | {"role": role.value, "created": is_new}
     return Noted(row, f"They log in at {url}/login.")
 
 

@@ -63,8 +63,8 @@ async def show_keys(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "expires", "addresses")
-    selected, errors = visit.form.texts("scope"), list_form_errors(refusal)
-    return await _page(visit, refusal.status, **typed, chosen=selected, errors=errors)
+    selected_scopes, errors = visit.form.texts("scope"), list_form_errors(refusal)
+    return await _page(visit, refusal.status, **typed, chosen=selected_scopes, errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)

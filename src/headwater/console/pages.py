@@ -197,14 +197,14 @@ def hidden_token(token: str) -> Markup:
 
 def when(moment: datetime, zone: str = "UTC") -> Markup:
     text = format_moment(moment.astimezone(ZoneInfo(zone)))
-    exact = moment.astimezone(UTC).isoformat(timespec="seconds")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, text)
+    exact_time = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact_time, zone, text)
 
 
 def clock(moment: datetime, zone: str = "UTC") -> Markup:
-    exact = moment.astimezone(UTC).isoformat(timespec="seconds")
+    exact_time = moment.astimezone(UTC).isoformat(timespec="seconds")
     local_time = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local_time)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact_time, zone, local_time)
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
@@ -283,8 +283,8 @@ def _log_refusal(request: Request, problem: Problem) -> None:
     if not isinstance(problem, FormRefused):
         log_refusal("permission_missing", **ids)
         return
-    trusted = services(request).settings.trusted_proxies
-    log_refusal("form_refused", client_address(request.scope, trusted), **ids)
+    trusted_proxies = services(request).settings.trusted_proxies
+    log_refusal("form_refused", client_address(request.scope, trusted_proxies), **ids)
 
 
 def _title(request: Request, status: int) -> str:

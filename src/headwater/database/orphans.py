@@ -45,10 +45,10 @@ class ServerLock(Struct, frozen=True):
         start = time.monotonic()
         sent_signals: set[tuple[int, signal.Signals]] = set()
         while self._is_alive():
-            passed = time.monotonic() - start
-            if passed > 2 * timeout:
+            passed_seconds = time.monotonic() - start
+            if passed_seconds > 2 * timeout:
                 return False
-            due_signals = self._signals(in_order=passed < timeout) - sent_signals
+            due_signals = self._signals(in_order=passed_seconds < timeout) - sent_signals
             for pid, number in due_signals:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)

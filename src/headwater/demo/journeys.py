@@ -132,8 +132,8 @@ class SamplePerson:
     @property
     def _paid(self) -> Payload:
         """Return the currency if it is not the shop's."""
-        abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
-        return {"currency": self.shop.abroad} if abroad else {}
+        is_abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
+        return {"currency": self.shop.abroad} if is_abroad else {}
 
     @property
     def _answer(self) -> Payload:

@@ -96,8 +96,8 @@ def _describe(operation: Operation) -> Schema:
     }
     if description := operation.describe():
         operation_object["description"] = description
-    in_path = [_parameter(parameter) for parameter in operation.path_parameters]
-    if parameters := [*in_path, *operation.parameters]:
+    path_parameters = [_parameter(parameter) for parameter in operation.path_parameters]
+    if parameters := [*path_parameters, *operation.parameters]:
         operation_object["parameters"] = parameters
     if operation.body is not None:
         operation_object["requestBody"] = operation.body

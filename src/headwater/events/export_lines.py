@@ -34,7 +34,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
     selection = apply_trained_model(connection, space_id, selection)
     conditions, bound = compose_conditions(selection)
     bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
-    counted = queries["count"].format(only=SQL(" AND ").join(conditions))
+    row_count_query = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
     attribution = selection.attribution
     if attribution is None:
@@ -45,7 +45,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
         conditions.append(narrowed.only)
         bound |= narrowed.parameters | attribution.parameters()
         query = _credited_lines(attribution, selection.fields, conditions)
-    lines = Lines(query, counted, "events", bound, columns)
+    lines = Lines(query, row_count_query, "events", bound, columns)
     is_exchanged = fields.IN_SPACE_CURRENCY in selection.fields
     if not is_exchanged and (attribution is None or MODELS[attribution.model].take is CreditedTouches.EACH):
         return lines

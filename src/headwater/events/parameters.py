@@ -143,7 +143,7 @@ def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> Event
 
 def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     by_company = QUERY_MODE.read(query) == "company"
-    selected = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
+    selected_sources = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
     model, window = MODEL.read(query), WINDOW.read(query)
     if not query.several(SOURCES_PARAMETER.name):
         return None
@@ -152,7 +152,7 @@ def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
             query.refuse(parameter.name, "is required with sources.")
     if model is None or window is None:
         return None
-    return Attribution(model, window, sources.ids_listed_as(selected), by_company)
+    return Attribution(model, window, sources.ids_listed_as(selected_sources), by_company)
 
 
 def _trained_model(
@@ -167,9 +167,9 @@ def _trained_model(
 
 
 def _fields(query: Input) -> tuple[str, ...]:
-    selected = FIELDS_PARAMETER.read(query)
-    credited = bool(query.several(SOURCES_PARAMETER.name))
-    needing_sources = [name for name in selected if FIELDS[name].needs_sources]
-    if needing_sources and not credited:
+    selected_names = FIELDS_PARAMETER.read(query)
+    is_credited = bool(query.several(SOURCES_PARAMETER.name))
+    needing_sources = [name for name in selected_names if FIELDS[name].needs_sources]
+    if needing_sources and not is_credited:
         query.refuse(FIELDS_PARAMETER.name, f"can have {', '.join(needing_sources)} only with sources.")
-    return complete_fields(selected, credited=credited)
+    return complete_fields(selected_names, credited=is_credited)

@@ -54,8 +54,8 @@ class EventAmount(NamedTuple):
         if self.amount is None:
             return None
         rule = AmountRule.for_day(rates, self.day, self.currency, self.space_currency, self.space_currency)
-        counted = rule.count(self.amount, from_page=self.from_page)
-        return None if isinstance(counted, LeftOutReason) else counted
+        counted_amount = rule.count(self.amount, from_page=self.from_page)
+        return None if isinstance(counted_amount, LeftOutReason) else counted_amount
 
     def show(self, rates: RateTable) -> TwoCurrencies:
         amount = self.exchange(rates)

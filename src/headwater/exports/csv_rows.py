@@ -41,8 +41,8 @@ def _text(value: str | None) -> str:
         return ""
     if _BARE.fullmatch(value):
         return value
-    quoted = safe_cell(value).replace('"', '""')
-    return f'"{quoted}"'
+    escaped_text = safe_cell(value).replace('"', '""')
+    return f'"{escaped_text}"'
 
 
 def _plain(value: object) -> str:

@@ -71,22 +71,22 @@ class Quota(msgspec.Struct):
 async def take(connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
     """Take as much of each demand as the Space's minute has left, by Space. Each Space occurs once."""
     # Always in the same order, so two processes can't deadlock.
-    ordered = sorted(demands, key=lambda demand: demand.space_id)
-    spaces = [demand.space_id for demand in ordered]
-    allowed = [demand.limit for demand in ordered]
-    granted = [min(demand.cost, demand.limit) for demand in ordered]
-    if len(ordered) == 1:
-        statement, columns = _TAKE_ONE, (str(spaces[0]), str(allowed[0]), str(granted[0]))
+    ordered_demands = sorted(demands, key=lambda demand: demand.space_id)
+    spaces = [demand.space_id for demand in ordered_demands]
+    allowed_units = [demand.limit for demand in ordered_demands]
+    granted_units = [min(demand.cost, demand.limit) for demand in ordered_demands]
+    if len(ordered_demands) == 1:
+        statement, columns = _TAKE_ONE, (str(spaces[0]), str(allowed_units[0]), str(granted_units[0]))
     else:
-        statement, columns = _TAKE, (array(spaces), array(allowed), array(granted))
+        statement, columns = _TAKE, (array(spaces), array(allowed_units), array(granted_units))
     cursor = AsyncRawCursor(connection)
     await cursor.execute(statement, [bucket, *columns], prepare=True, binary=True)
     current_time = time.time()
     quotas = {
-        space_id: _quota(allowed, granted, used_units, int(minute.timestamp()) + 60, current_time)
-        for space_id, allowed, granted, used_units, minute in await cursor.fetchall()
+        space_id: _quota(allowed_units, granted_units, used_units, int(minute.timestamp()) + 60, current_time)
+        for space_id, allowed_units, granted_units, used_units, minute in await cursor.fetchall()
     }
-    for demand in ordered:
+    for demand in ordered_demands:
         if quotas[demand.space_id].granted < demand.cost:
             log_refusal("rate_limit", space_id=demand.space_id, bucket=bucket)
     return quotas

@@ -222,8 +222,8 @@ _CLEAR_DELIVERIES = fill_in_personal_columns(queries["clear_deliveries"], "d", "
 def _delete_logs(connection: Connection[Any], space_id: int, due: _Pass, limit: int) -> _Result:
     """Every statement deletes a batch of its table; the pass ends when none is full."""
     values = {"space_id": space_id, "before": due.before, "most": limit}
-    deleted = [connection.execute(queries[statement], values).rowcount for statement in _LOGS]
-    return _Result(sum(deleted), due.after_id + 1 if max(deleted) >= limit else 0)
+    deleted_counts = [connection.execute(queries[statement], values).rowcount for statement in _LOGS]
+    return _Result(sum(deleted_counts), due.after_id + 1 if max(deleted_counts) >= limit else 0)
 
 
 _LOGS = (

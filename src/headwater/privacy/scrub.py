@@ -96,8 +96,8 @@ def _delete_deliveries(
 def delete_tag_sets(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
     """Delete those of the tag sets that have neither a touchpoint nor a page view."""
     if ids:
-        deleted = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": ids})
-        forget_tag_sets(connection, space_id, [row[0] for row in deleted])
+        deleted_rows = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": ids})
+        forget_tag_sets(connection, space_id, [row[0] for row in deleted_rows])
 
 
 def fill_in_personal_columns(statement: SQL, alias: str, table: str) -> Composed:

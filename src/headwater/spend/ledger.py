@@ -193,8 +193,10 @@ async def delete_spend(connection: AsyncConnection, space_id: int, choice: Spend
     values = choice.bound(space_id)
     await connection.execute(DRAW_REVISION, values)
     deletion = await count_spend(connection, space_id, choice)
-    deleted, delete = (queries[name].format(chosen=queries["chosen"]) for name in ("deleted", "delete"))
-    await _save_former(connection, deleted, values, ChangeCause.SPEND_DELETIONS)
-    await connection.execute(delete, values)
+    former_query, delete_query = (
+        queries[name].format(chosen=queries["chosen"]) for name in ("deleted", "delete")
+    )
+    await _save_former(connection, former_query, values, ChangeCause.SPEND_DELETIONS)
+    await connection.execute(delete_query, values)
     await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
     return msgspec.structs.replace(deletion, deleted=True)

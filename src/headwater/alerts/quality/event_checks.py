@@ -93,9 +93,11 @@ class EventChecks:
         left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
         for currency, day, from_page, ids, amounts in rows:
             rule = AmountRule.for_day(rates, day, currency, space_currency, space_currency)
-            for event_id, counted in zip(ids, rule.count_all(amounts, from_page=from_page), strict=True):
-                if isinstance(counted, LeftOutReason):
-                    left_out.setdefault((currency, counted), []).append(event_id)
+            for event_id, counted_amount in zip(
+                ids, rule.count_all(amounts, from_page=from_page), strict=True
+            ):
+                if isinstance(counted_amount, LeftOutReason):
+                    left_out.setdefault((currency, counted_amount), []).append(event_id)
         parts = [
             FindingPart(
                 f"{currency}: {reason.words}",

@@ -95,8 +95,8 @@ def _attributes(html: str, position: int) -> tuple[dict[str, str], int]:
             break
         position = match.end()
         value = (match[2] or "")[: LONGEST_VALUE + 2]
-        quoted = value[:1] in ('"', "'")
-        plain = unescape(value.strip(value[:1]) if quoted else value)
+        is_quoted = value[:1] in ('"', "'")
+        plain = unescape(value.strip(value[:1]) if is_quoted else value)
         attributes.setdefault(match[1][:LONGEST_VALUE].lower(), plain[:LONGEST_VALUE])
     space = _SPACE.match(html, position)
     position = space.end() if space else position

@@ -123,8 +123,8 @@ def _type_names(schema: Schema) -> list[str]:
 
 
 def _one_or_list(names: list[str]) -> str | list[str]:
-    distinct = list(dict.fromkeys(names))
-    return distinct[0] if len(distinct) == 1 else distinct
+    distinct_names = list(dict.fromkeys(names))
+    return distinct_names[0] if len(distinct_names) == 1 else distinct_names
 
 
 def _distinct(schemas: list[Schema]) -> list[Schema]:

@@ -170,12 +170,12 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
     def rank(part_number: int) -> tuple[bool, int]:
         return oldest not in changes_by_part[part_number], -len(changes_by_part[part_number])
 
-    selected: dict[int, IntArray] = {}
+    selected_changes: dict[int, IntArray] = {}
     for value in sorted((value for value, ids in changes_by_part.items() if len(ids)), key=rank):
-        if sum(map(len, selected.values())) >= MOST_CHANGES or len(selected) == MOST_PARTS:
+        if sum(map(len, selected_changes.values())) >= MOST_CHANGES or len(selected_changes) == MOST_PARTS:
             break
-        selected[value] = changes_by_part[value]
-    return selected
+        selected_changes[value] = changes_by_part[value]
+    return selected_changes
 
 
 class _DayParts(Struct, frozen=True):
@@ -224,13 +224,13 @@ class _Day:
             return NOTHING
         numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
         parts = self._read_parts(np.unique(event_ids))
-        selected = select_changes(event_ids, parts.changed)
-        all_ids = np.sort(np.concatenate([*selected.values()]))
-        count = self._write_parts(selected, parts.sizes, self._live(all_ids))
+        selected_changes = select_changes(event_ids, parts.changed)
+        all_ids = np.sort(np.concatenate([*selected_changes.values()]))
+        count = self._write_parts(selected_changes, parts.sizes, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
         processed_ids = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
         self._connection.execute(queries["delete_changes"], self._values | processed_ids)
-        return BuildResult(len(processed_ids["ids"]), len(selected))
+        return BuildResult(len(processed_ids["ids"]), len(selected_changes))
 
     def _write_parts(self, selected: Mapping[int, IntArray], sizes: Sequence[int], fresh: PathData) -> int:
         """Write the segments of taken events, whose current paths are `fresh`, and return their number.
@@ -312,7 +312,7 @@ def write_query() -> Composed:
 def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
     """Return packed columns and postings for `write_query`."""
     paths = segment.paths
-    packed = {
+    packed_columns = {
         column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column
     }
     postings = make_postings(paths)
@@ -324,11 +324,11 @@ def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
         "events": paths.events,
         "touches": paths.touches,
         "event_names": list(paths.event_names),
-        "bases": [column.base for column in packed.values()],
-        "checksums": [column.checksum for column in packed.values()],
+        "bases": [column.base for column in packed_columns.values()],
+        "checksums": [column.checksum for column in packed_columns.values()],
         "common_sources": postings.common_sources,
         "posted_sources": postings.sources,
         "posting_ends": postings.ends,
         "postings": postings.data,
-        **{str(name): column.data for name, column in packed.items()},
+        **{str(name): column.data for name, column in packed_columns.items()},
     }

@@ -93,10 +93,10 @@ class CachedCredit:
 
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the changed events, ascending, seconds or NO_CREDIT, and a mask of cached ones."""
-        events, numbers, single = changes.find_single()
+        events, numbers, is_single = changes.find_single()
         places, is_known = find_positions(self.changes, numbers)
         seconds = self.seconds[places] if len(self.seconds) else places
-        return events, seconds, is_known & single
+        return events, seconds, is_known & is_single
 
     def with_segments(
         self, new_segments: Mapping[int, CreditedEvents], current_segments: Collection[int]
@@ -109,8 +109,8 @@ class CachedCredit:
 
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
         """Keep only the latest changes. Events ascend; seconds may be NO_CREDIT."""
-        _, numbers, single = changes.find_single()
-        all_changes = np.concatenate([self.changes, numbers[single]])
+        _, numbers, is_single = changes.find_single()
+        all_changes = np.concatenate([self.changes, numbers[is_single]])
         unique_ids, places = np.unique(all_changes, return_index=True)
-        values = np.concatenate([self.seconds, seconds[single]])[places]
+        values = np.concatenate([self.seconds, seconds[is_single]])[places]
         return replace(self, changes=unique_ids[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])

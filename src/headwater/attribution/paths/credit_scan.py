@@ -246,8 +246,8 @@ class CreditScan:
 
     def _estimate_postings(self, least: int) -> int:
         """Estimate the postings and events that hold `least` credited events."""
-        usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
-        share = 1.5 * self._passed / max(1, self._credited) or usual
+        usual_share = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
+        share = 1.5 * self._passed / max(1, self._credited) or usual_share
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
 
     async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:

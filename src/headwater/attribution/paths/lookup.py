@@ -86,8 +86,8 @@ _DENSE = 16
 def distinct_values(values: IntArray) -> IntArray:
     least, greatest = _ends(values)
     if greatest - least >= _DENSE * len(values):
-        ordered = np.sort(values)
-        return ordered[_begins(ordered)]
+        ordered_values = np.sort(values)
+        return ordered_values[_begins(ordered_values)]
     distinct_numbers = _marked([values - least if least else values], greatest - least + 1)
     distinct_numbers += least
     return distinct_numbers
@@ -116,8 +116,8 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     if (greatest - least + 1) << bits < _DENSE * count:
         distinct_pairs = _marked((codes(*array) for array in parts), (greatest - least + 1) << bits)
     else:
-        ordered = np.sort(np.concatenate([_NONE, *(codes(*array) for array in parts)]))
-        distinct_pairs = ordered[_begins(ordered)]
+        ordered_pairs = np.sort(np.concatenate([_NONE, *(codes(*array) for array in parts)]))
+        distinct_pairs = ordered_pairs[_begins(ordered_pairs)]
     kind = np.min_scalar_type(greatest) if least >= 0 else np.dtype(np.int64)
     distinct_first = np.empty(len(distinct_pairs), dtype=kind)
     np.right_shift(distinct_pairs, bits, out=distinct_first, casting="unsafe")

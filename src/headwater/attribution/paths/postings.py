@@ -68,11 +68,11 @@ class Postings(Struct, frozen=True):
 def make_postings(paths: PathData) -> Postings:
     counts = np.bincount(paths[Column.SOURCES], weights=paths.touch_events())
     path_counts = counts.astype(np.int64)  # paths with the source, counting every touch
-    rare = (path_counts > 0) & (path_counts <= max(FEW, paths.events // RARE_SHARE))
-    sources: list[int] = np.flatnonzero(rare).tolist()
+    is_rare = (path_counts > 0) & (path_counts <= max(FEW, paths.events // RARE_SHARE))
+    sources: list[int] = np.flatnonzero(is_rare).tolist()
     slices = _pack_sources(paths, sources) if sources else []
     return Postings(
-        common_sources=source_mask(np.flatnonzero((path_counts > 0) & ~rare).tolist()),
+        common_sources=source_mask(np.flatnonzero((path_counts > 0) & ~is_rare).tolist()),
         sources=sources,
         ends=np.cumsum([len(slice_) for slice_ in slices], dtype=np.int64).tolist(),
         data=b"".join(slices),
@@ -119,13 +119,15 @@ def _model_bits(model: str) -> IntArray:
 
 
 def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
-    few = _select_events(sources, paths)
-    starts = few[Column.STARTS]
-    crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
+    rare_paths = _select_events(sources, paths)
+    starts = rare_paths[Column.STARTS]
+    crediting = Crediting(
+        TouchSlices(starts, starts + rare_paths[Column.LENGTHS]), rare_paths[Column.SOURCES]
+    )
     pairs = crediting.select_touches(frozenset(sources))
-    bits = _bits(few, pairs.events, pairs.touches)
-    touch_sources = few[Column.SOURCES][pairs.touches]
-    seconds, event_ids = few[Column.SECONDS] % _SECONDS_A_DAY, few[Column.EVENT_IDS]
+    bits = _bits(rare_paths, pairs.events, pairs.touches)
+    touch_sources = rare_paths[Column.SOURCES][pairs.touches]
+    seconds, event_ids = rare_paths[Column.SECONDS] % _SECONDS_A_DAY, rare_paths[Column.EVENT_IDS]
     packed_postings: list[bytes] = []
     for source in sources:
         indexes = np.flatnonzero(touch_sources == source)

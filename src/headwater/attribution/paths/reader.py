@@ -255,7 +255,7 @@ def assemble(record: Sequence[Any]) -> PathData:
     touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
     starts = np.searchsorted(touch_owners, event_owners, "left")
     after = np.searchsorted(touch_owners, event_owners, "right")
-    ends, *in_windows = _places(
+    ends, *window_places = _places(
         touch_times,
         (starts, after),
         np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER)]),
@@ -276,7 +276,7 @@ def assemble(record: Sequence[Any]) -> PathData:
         Column.TAG_SETS: read_numbers(touches[3], ">i4"),
         Column.KINDS: read_numbers(kinds, ">i2"),
     }
-    for column, places in zip(OLDER.values(), in_windows, strict=True):
+    for column, places in zip(OLDER.values(), window_places, strict=True):
         columns[column] = places - starts
     return PathData(columns, event_names, events, len(touch_times))
 

@@ -48,10 +48,10 @@ def read_query(name: str, columns: Sequence[Column]) -> Composed:
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
     """Unpack a binary row of `read_query`. Raises DamagedSegment."""
-    day, part_number, events, touches, event_names, bases, checksums, *packed = record
+    day, part_number, events, touches, event_names, bases, checksums, *packed_data = record
     values: dict[Column, IntArray] = {}
     try:
-        for column, data in zip(columns, packed, strict=True):
+        for column, data in zip(columns, packed_data, strict=True):
             column_index = _PLACE[column]
             packed_column = checked(bases[column_index], data, checksums[column_index])
             if column in TOUCH_COLUMNS:
@@ -122,8 +122,8 @@ def unpack_amounts(column: PackedColumn, count: int) -> IntArray:
     numbers = _numbers(column, count)
     if numbers is None:
         return np.full(count, NO_AMOUNT, dtype=np.int64)
-    wide = numbers.astype(np.int64)
-    return np.where(wide > 0, wide + column.base, NO_AMOUNT)
+    wide_numbers = numbers.astype(np.int64)
+    return np.where(wide_numbers > 0, wide_numbers + column.base, NO_AMOUNT)
 
 
 def _narrow(numbers: IntArray) -> bytes:

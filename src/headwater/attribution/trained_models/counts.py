@@ -84,10 +84,10 @@ def _list_sources(counts: Mapping[str, Any]) -> list[str]:
 
 def _round_to_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
     """Round weights down, and add the remaining billionths where most was lost."""
-    exact = weights * BILLION
-    whole_parts = np.floor(exact).astype(np.int64)
+    exact_weights = weights * BILLION
+    whole_parts = np.floor(exact_weights).astype(np.int64)
     left_over = BILLION - int(whole_parts.sum()) if whole_parts.any() else 0
-    whole_parts[np.argsort(whole_parts - exact, kind="stable")[:left_over]] += 1
+    whole_parts[np.argsort(whole_parts - exact_weights, kind="stable")[:left_over]] += 1
     return {
         sources[index]: Decimal(int(whole_parts[index])) / BILLION
         for index in np.flatnonzero(whole_parts).tolist()

@@ -129,7 +129,7 @@ async def check_trained_model(
     )
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
-    counted = make_digest(request, count_journeys(journeys, sources.get_name))
+    digest = make_digest(request, count_journeys(journeys, sources.get_name))
     weights = compute_weights(trained_model.counts)
     stored_weights = await fetch_weights(connection, space_id, trained_model.id)
     return ModelCheck(
@@ -138,7 +138,7 @@ async def check_trained_model(
             abs(weight.weight - weights[weight.model].get(weight.source, Decimal())) <= _TOLERANCE
             for weight in stored_weights
         ),
-        same_data=counted == trained_model.digest,
+        same_data=digest == trained_model.digest,
     )
 
 
@@ -170,13 +170,13 @@ def _weigh(
     journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
 ) -> dict[str, str]:
     """Seed the resamples by the digest."""
-    exact = compute_weights(counts)
+    exact_weights = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, weight) for model, model_weights in estimates.items() for weight in model_weights]
     return {
         "models": array([model for model, _ in rows]),
         "sources": array([weight.source for _, weight in rows]),
-        "weights": array([_text(_weight(exact[model], weight)) for model, weight in rows]),
+        "weights": array([_text(_weight(exact_weights[model], weight)) for model, weight in rows]),
         "lows": array([_text(Decimal(weight.low)) for _, weight in rows]),
         "highs": array([_text(Decimal(weight.high)) for _, weight in rows]),
     }

@@ -84,5 +84,7 @@ def get_nested(value: Any, *names: str) -> Any:
 
 def remove_quoted(text: Any, value: Any) -> str:
     error = text if isinstance(text, str) else ""
-    quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
-    return join_error_texts(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
+    quoted_text = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
+    return join_error_texts(
+        error if len(quoted_text) < _SHORTEST_QUOTED else error.replace(quoted_text, MASKED)
+    )

@@ -109,7 +109,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
         print_note(KEY_NOTE)
     elif sys.stderr.isatty():  # a nightly run need not repeat it
         print_note(NO_KEY_NOTE)
-    verified = _verify(settings, target)["verified"] if arguments.verify else False
+    is_verified = _verify(settings, target)["verified"] if arguments.verify else False
     remove_leftovers(target.parent)
     removed_names = _remove_older(settings, manifest, target.parent, arguments.keep)
     return {
@@ -119,7 +119,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
         "rows": manifest.rows,
         "tables": len(manifest.tables),
         "secret_key": manifest.has_secret_key,
-        "verified": verified,
+        "verified": is_verified,
         "removed": removed_names,
     }
 

@@ -124,11 +124,11 @@ class AdReports:
         """Load the content. Raise Invalid and ReportRefused."""
         space = self._page.space
         report = await query_spend(connection, space.id, self._query(self._view, self.group))
-        inner = {place: await self._load_below(connection, place) for place in self._opened()}
+        inner_reports = {place: await self._load_below(connection, place) for place in self._opened()}
         conversions = conversions_title(space, self._view.conversion)
         table = AdTable(self._view, self._page.base, self.group, self.choices, conversions, self.link)
         ledger = await count_spend(connection, space.id, SpendChoice())
-        return AdsContent(report, table.make(report, inner), table.count_hidden(report), ledger)
+        return AdsContent(report, table.make(report, inner_reports), table.count_hidden(report), ledger)
 
     def _opened(self) -> list[Place]:
         return [place for place in self.choices.opened if len(place) < len(list_levels(self.group))]

@@ -203,8 +203,8 @@ async def _load(
     writer = cursors(JsonInput(texts), services(request).signing_key, inside.space.id)
     spend = await list_spend(connection, inside.space.id, choice, PER_PAGE, writer.read_from(address))
     deletion = await count_spend(connection, inside.space.id, choice)
-    few = deletion.rows <= MOST_SUMMED
-    sums = await _add_up(connection, inside, choice, deletion) if few else None
+    has_few_rows = deletion.rows <= MOST_SUMMED
+    sums = await _add_up(connection, inside, choice, deletion) if has_few_rows else None
     newer, older = (
         f"{_path(inside)}?{urlencode({**texts, 'cursor': writer.write(position)})}" if position else None
         for position in (spend.previous, spend.next)

@@ -159,7 +159,7 @@ async def show_comparison(request: Request) -> Response:
     options = {
         name: platform_title(name) for name in (*(content.platforms if content else ()), platform) if name
     }
-    usual = usual_click_window(platform)
+    usual_window = usual_click_window(platform)
     windows = {str(days): window_title(str(days)) for days in WINDOWS[1:]}
     return page.render(
         "platform_comparison.html",
@@ -171,7 +171,11 @@ async def show_comparison(request: Request) -> Response:
         menus=[
             links.own_menu("platform", "Platform", options, platform, ""),
             links.own_menu(
-                "click_window", "Its window", windows, choice.click_window or f"{usual}", f"{usual}"
+                "click_window",
+                "Its window",
+                windows,
+                choice.click_window or f"{usual_window}",
+                f"{usual_window}",
             ),
         ],
         as_platform=count_as_platform(view, result).link(f"{page.base}/channels") if result else "",

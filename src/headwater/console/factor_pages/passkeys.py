@@ -75,10 +75,10 @@ async def _add(request: Request, visitor: Visitor, form: PostedForm) -> list[str
     if state is None:
         raise FactorRefused(FactorReason.EXPIRED)
     await use_challenge(request, state.challenge)
-    verified = check_creation(_require_party(request), state.challenge, form.text("credential"))
+    verified_passkey = check_creation(_require_party(request), state.challenge, form.text("credential"))
     token = request.cookies[cookie_name(request, "session")]
     async with change_account(request, user_id, "passkey", "recovery_codes", "session") as connection:
-        await add_passkey(connection, user_id, form.text("name"), verified)
+        await add_passkey(connection, user_id, form.text("name"), verified_passkey)
         if visitor.session.has_factor:
             return None
         await close_other_sessions(connection, user_id, visitor.session.id)

@@ -44,9 +44,9 @@ async def make_links(request: Request) -> Response:
         rules = await fetch_source_rules(connection, inside.space)
     text = form.text("file") if form.text("file").strip() else form.text("rows")
     source = form.text("source")
-    usual = LinkParts(source if source in LINKED else "", form.text("campaign").strip()[:MAX_VALUE])
+    usual_parts = LinkParts(source if source in LINKED else "", form.text("campaign").strip()[:MAX_VALUE])
     # A thousand rows take 0.1 s, which would block other requests.
-    sheet = await asyncio.to_thread(partial(read_sheet, text, usual, *rules))
+    sheet = await asyncio.to_thread(partial(read_sheet, text, usual_parts, *rules))
     if form.text("as") == "csv" and not sheet.problem:
         headers = {"Content-Disposition": 'attachment; filename="links.csv"'}
         return Response(write_sheet(sheet), 200, headers, "text/csv; charset=utf-8")

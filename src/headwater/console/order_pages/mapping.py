@@ -97,10 +97,10 @@ def _pairs(settings: WebhookSettings) -> dict[str, str]:
         "event" if topic == ANYTHING else f"event.{topic}": name for topic, name in settings.events.items()
     }
     mapping = {f"map.{name}": text for name, text in settings.mapping.items()}
-    single = {"topic": settings.topic, "signature_header": settings.signature_header}
+    single_values = {"topic": settings.topic, "signature_header": settings.signature_header}
     if settings.takes_tests:
-        single["test_orders"] = COUNT
-    return events | mapping | {key: text for key, text in single.items() if text}
+        single_values["test_orders"] = COUNT
+    return events | mapping | {key: text for key, text in single_values.items() if text}
 
 
 def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:

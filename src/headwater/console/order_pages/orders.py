@@ -22,17 +22,17 @@ ROUTES = SpacePages("/orders")
 async def show_orders(visit: PageVisit) -> Response:
     connection, space_id = visit.connection, visit.space.id
     names = await list_webhook_names(connection, space_id)
-    deleted = [name for name in names if name.revoked_at is not None]
-    active = [name for name in names if name.revoked_at is None]
-    webhooks = read_list_page(visit.request, active, lambda webhook: webhook.name)
+    deleted_names = [name for name in names if name.revoked_at is not None]
+    active_names = [name for name in names if name.revoked_at is None]
+    webhooks = read_list_page(visit.request, active_names, lambda webhook: webhook.name)
     listed_ids = [webhook.id for webhook in webhooks.rows]
     keys, key_used_at = await fetch_key_use(connection, space_id)
     values: dict[str, Any] = {
         "webhooks": await list_webhooks(connection, space_id, listed_ids),
         "listed": webhooks,
         "summaries": await summarize_deliveries(connection, space_id, listed_ids),
-        "deleted": deleted[: -PER_PAGE - 1 : -1],
-        "deleted_before": len(deleted) - PER_PAGE,
+        "deleted": deleted_names[: -PER_PAGE - 1 : -1],
+        "deleted_before": len(deleted_names) - PER_PAGE,
         "providers": PROVIDERS,
         "senders": list_senders(),
         "jobs": await list_jobs(connection, space_id, ROWS),

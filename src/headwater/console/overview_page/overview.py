@@ -73,13 +73,15 @@ class OverviewQueries:
 
     def by_source(self) -> ReportQuery:
         """Raise Invalid for bad input."""
-        counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
+        conversion_measures = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
         tile_measures = [
             tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)
         ]
         if self._has_visits:
             tile_measures.append(Measure.CONVERSION_RATE)
-        measures = tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *tile_measures)))
+        measures = tuple(
+            dict.fromkeys((self.basis.credited, self.basis.whole, *conversion_measures, *tile_measures))
+        )
         query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
 

@@ -37,11 +37,11 @@ class PathView:
 
     def link(self, path: str) -> str:
         """Omit defaults."""
-        usual = PathView()
+        usual_view = PathView()
         pairs: list[tuple[str, str]] = []
-        if self.window_days != usual.window_days:
+        if self.window_days != usual_view.window_days:
             pairs.append(("attribution_window", str(self.window_days)))
-        if self.query_mode != usual.query_mode:
+        if self.query_mode != usual_view.query_mode:
             pairs.append(("query_mode", self.query_mode))
         return f"{path}?{urlencode(pairs)}" if pairs else path
 

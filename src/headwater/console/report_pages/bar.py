@@ -177,7 +177,7 @@ def read_bar(
     """Build a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
     keep, and `filters` the filters it sets itself.
     """
-    links, of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
+    links, is_of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
     credit = (
         links.models(),
         links.menu("attribution_window", "Window", _WINDOWS),
@@ -195,7 +195,7 @@ def read_bar(
         view.start_date[:10],
         view.end_date[:10],
         datetime.now(space.zone).date().isoformat(),
-        () if ONLY_PLACES in without else links.new_filters(of_events=of_events),
+        () if ONLY_PLACES in without else links.new_filters(of_events=is_of_events),
         {str(group): _GROUP_TITLES.get(group, str(group)) for group in _typed_groups(without)},
     )
 
@@ -203,8 +203,8 @@ def read_bar(
 def _typed_groups(without: frozenset[str]) -> list[Group]:
     if ONLY_PLACES in without:
         return [*PLACE_GROUPS]
-    of_events = OF_TOUCHPOINTS in without
-    return [group for group in FILTER_GROUPS if not (of_events and group in OF_TOUCHES)]
+    is_of_events = OF_TOUCHPOINTS in without
+    return [group for group in FILTER_GROUPS if not (is_of_events and group in OF_TOUCHES)]
 
 
 class ChoiceLinks(Struct, frozen=True):

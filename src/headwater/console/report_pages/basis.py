@@ -162,8 +162,8 @@ def conversions_title(space: Space, conversion: str) -> str:
 
 def title_columns(space: Space, view: ReportView) -> dict[Measure, str]:
     conversions = conversions_title(space, view.conversion)
-    counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
-    return {**_TITLES, **dict.fromkeys(counted, conversions)}
+    conversion_measures = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
+    return {**_TITLES, **dict.fromkeys(conversion_measures, conversions)}
 
 
 def get_total_row(report: ReportResult) -> ReportRow:

@@ -20,24 +20,26 @@ _TRAINED = (35, 20, 40, 5)
 def draw_credit(name: str) -> tuple[int, ...]:
     """Return the credit of each visit in per cent."""
     model = MODELS[name]
-    counted = _count_visits(model)
+    counted_visits = _count_visits(model)
     if model.take is CreditedTouches.FIRST:
-        credited = counted[:1]
+        credited_visits = counted_visits[:1]
     elif model.take is CreditedTouches.LAST:
-        credited = counted[-1:]
+        credited_visits = counted_visits[-1:]
     else:
         parts = _TRAINED if model.needs_training else _PARTS.get(model.share.spread)
         if parts is not None:
             return parts
-        credited = counted
-    return tuple(100 // len(credited) if visit in credited else 0 for visit in range(len(EXAMPLE)))
+        credited_visits = counted_visits
+    return tuple(
+        100 // len(credited_visits) if visit in credited_visits else 0 for visit in range(len(EXAMPLE))
+    )
 
 
 def _count_visits(model: Model) -> list[int]:
     for condition in model.counting:
-        counted = [visit for visit, source in enumerate(_IDS) if source in condition.source_ids]
-        if counted:
-            return counted
+        counted_visits = [visit for visit, source in enumerate(_IDS) if source in condition.source_ids]
+        if counted_visits:
+            return counted_visits
     return []
 
 

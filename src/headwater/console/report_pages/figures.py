@@ -125,6 +125,6 @@ def dates(span: DateTimeSpan) -> str:
 
 
 def _rounded(value: Fraction | Decimal | int, decimals: int) -> Decimal:
-    exact = Fraction(value)
-    scaled_value = Decimal(exact.numerator * 10**decimals) / Decimal(exact.denominator)
+    exact_value = Fraction(value)
+    scaled_value = Decimal(exact_value.numerator * 10**decimals) / Decimal(exact_value.denominator)
     return scaled_value.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-decimals)

@@ -175,10 +175,10 @@ def _share(numerator: PathFigures, denominator: PathFigures) -> Fraction | None:
 
 
 def _most_frequent(conversions: Iterable[tuple[str, int]], limit: int = MATRIX_SIZE) -> tuple[str, ...]:
-    counted: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for source, number in conversions:
-        counted[source] += number
-    return tuple(source for source, _ in counted.most_common(limit))
+        counter[source] += number
+    return tuple(source for source, _ in counter.most_common(limit))
 
 
 def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:

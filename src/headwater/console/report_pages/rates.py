@@ -31,9 +31,9 @@ assert MOST_DAYS < MAX_RATES
 @ROUTES.page()
 async def show_rates(visit: PageVisit) -> Response:
     today = datetime.now(UTC).astimezone(visit.space.zone).date()
-    usual = {"currency": visit.space.currency, "first_day": f"{today}"}
+    usual_values = {"currency": visit.space.currency, "first_day": f"{today}"}
     parameters = visit.request.query_params
-    return await _page(visit, {name: parameters.get(name, usual.get(name, "")) for name in FIELDS}, {})
+    return await _page(visit, {name: parameters.get(name, usual_values.get(name, "")) for name in FIELDS}, {})
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:

@@ -99,13 +99,13 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
         for (table,) in connection.execute(queries["unlogged"], table_values).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
         triggers = connection.execute(queries["triggers"], table_values).fetchall()
-        counted = [Identifier(table) for (table,) in triggers]
-        for table in counted:
+        counted_tables = [Identifier(table) for (table,) in triggers]
+        for table in counted_tables:
             connection.execute(queries["disable_triggers"].format(table=table))
         references = _drop_references(connection, [table_place.table for table_place in unplaced_tables])
         for table_place in unplaced_tables:
             _move(connection, table_place)
-        for table in counted:
+        for table in counted_tables:
             connection.execute(queries["enable_triggers"].format(table=table))
         for table, name, definition in references:
             names = {"table": Identifier(table), "name": Identifier(name)}

@@ -126,9 +126,9 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
     """
     total = next((report for report in reports if not report.statement.item), None)
     items = [report for report in reports if report.statement.item]
-    single = sum((item.amount for item in items if not item.statement.failed), Decimal(0))
+    items_amount = sum((item.amount for item in items if not item.statement.failed), Decimal(0))
     if total is None or total.amount == EVERYTHING:
-        return single if total is None else EVERYTHING
+        return items_amount if total is None else EVERYTHING
     failed_amount = sum(
         (
             item.amount
@@ -137,7 +137,7 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
         ),
         Decimal(0),
     )
-    return max(total.amount - failed_amount, single, Decimal(0))
+    return max(total.amount - failed_amount, items_amount, Decimal(0))
 
 
 def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:

@@ -54,11 +54,11 @@ def request_refunds(
 
     def fetch() -> dict[str, OrderRefunds]:
         by_id: dict[str, OrderRefunds] = {}
-        by_main: dict[str, OrderRefunds] = {}
-        for order_id, main_id, names, reports, counted, waiting_since in cursor:
-            if main_id not in by_main:
-                refunds = _read_refunds(counted)
-                by_main[main_id] = OrderRefunds(
+        by_main_id: dict[str, OrderRefunds] = {}
+        for order_id, main_id, names, reports, counted_refunds, waiting_since in cursor:
+            if main_id not in by_main_id:
+                refunds = _read_refunds(counted_refunds)
+                by_main_id[main_id] = OrderRefunds(
                     main_id,
                     names,
                     _read_reports(reports),
@@ -66,7 +66,7 @@ def request_refunds(
                     waiting_since,
                     tuple(refund for refund in refunds if refund.is_event),
                 )
-            by_id[order_id] = by_id[main_id] = by_main[main_id]
+            by_id[order_id] = by_id[main_id] = by_main_id[main_id]
         return by_id
 
     return fetch

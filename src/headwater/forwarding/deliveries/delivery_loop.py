@@ -118,14 +118,19 @@ class DeliveryLoop:
         while not self._stopping.is_set():
             current_time = self._services.clock()
             async with self._services.database.connection() as connection:
-                leased = await leases.keep_lease(connection, self._lease, current_time)
-                if leased is None:
+                leased_destination = await leases.keep_lease(connection, self._lease, current_time)
+                if leased_destination is None:
                     return
-                target = self._open(leased)
+                target = self._open(leased_destination)
                 if isinstance(target, DestinationSuspension):
-                    await self._write(leased.platform, CallRecord(current_time, [], destination=target))
+                    await self._write(
+                        leased_destination.platform, CallRecord(current_time, [], destination=target)
+                    )
                     return
-                failures, batch_size = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
+                failures, batch_size = (
+                    leased_destination.failures,
+                    min(target.platform.limits.batch, MOST_EVENTS),
+                )
                 # After a failure, probe with one event; then batches grow.
                 size = min(size * 2 or (1 if failures else batch_size), batch_size)
                 probing = size < batch_size or failures > 0

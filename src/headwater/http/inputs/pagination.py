@@ -77,8 +77,8 @@ class Cursors(Struct, frozen=True):
             raise ValueError(FOREIGN_CURSOR) from None
         signature, payload = token[:SIGNATURE_BYTES], token[SIGNATURE_BYTES:]
         # Base64 can encode the same bytes in several ways; only the issued one is accepted.
-        spelled = urlsafe_b64encode(token).rstrip(b"=").decode() == text
-        if not (hmac.compare_digest(signature, self._signature(payload)) and spelled):
+        is_canonical = urlsafe_b64encode(token).rstrip(b"=").decode() == text
+        if not (hmac.compare_digest(signature, self._signature(payload)) and is_canonical):
             raise ValueError(FOREIGN_CURSOR)
         return msgspec.msgpack.decode(payload, type=Position)
 

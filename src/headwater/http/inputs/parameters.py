@@ -189,8 +189,8 @@ class JsonInput(Input):
         return objects
 
     def _items(self, name: str) -> list[object]:
-        single = [self._singles[name]] if name in self._singles else []
-        return self._arrays.get(name, single)
+        single_items = [self._singles[name]] if name in self._singles else []
+        return self._arrays.get(name, single_items)
 
     def _check_items(self, name: str) -> None:
         """Refuse an empty array, and items that are neither text nor objects with text."""

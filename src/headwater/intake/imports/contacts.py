@@ -30,10 +30,10 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
     Invalid.
     """
     body: dict[str, Any] = {}
-    for single, name in _SINGLE.items():
+    for single_name, name in _SINGLE.items():
         items = _split_items(values.get(name))
-        if isinstance(items, list) and not is_blank(values.get(single)):
-            items = [values[single], *cast("list[Any]", items)]
+        if isinstance(items, list) and not is_blank(values.get(single_name)):
+            items = [values[single_name], *cast("list[Any]", items)]
         if items != []:
             body[name] = items
     fields = {name: values[name] for name in SLOT_NAMES if not is_blank(values.get(name))}

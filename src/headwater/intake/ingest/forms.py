@@ -159,9 +159,9 @@ class Form(Generic[Accepted]):
         return (*warnings, f"{more_count} more are not fields.") if more_count else tuple(warnings)
 
     def _warning(self, name: str) -> str:
-        quoted = name if len(name) <= LONGEST_QUOTED else f"{name[:LONGEST_QUOTED]}…"
+        short_name = name if len(name) <= LONGEST_QUOTED else f"{name[:LONGEST_QUOTED]}…"
         question = self._names.question(name)
-        return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
+        return f"{short_name} is not a field; {question}" if question else f"{short_name} is not a field."
 
     def _explain(self, raw: bytes, current_time: float) -> Invalid:
         """Return all errors, field by field."""

@@ -35,10 +35,10 @@ def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[
         bursts = GaugeMetricFamily(
             "headwater_merge_bursts", "Spaces with at least HEADWATER_MERGE_ALERT merges in the last hour"
         )
-        counted = await fetch_all(connection, queries["figures"])
-        for space_id, recent_count in counted:
+        recent_counts = await fetch_all(connection, queries["figures"])
+        for space_id, recent_count in recent_counts:
             merges.add_metric([str(space_id)], recent_count)
-        bursts.add_metric([], sum(recent_count >= threshold for _, recent_count in counted))
+        bursts.add_metric([], sum(recent_count >= threshold for _, recent_count in recent_counts))
         return [merges, bursts]
 
     return read

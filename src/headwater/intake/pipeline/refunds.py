@@ -183,12 +183,12 @@ def _add_events(
         refunds.waiting_since = (refunds.waiting_since or current_time) if is_waiting else None
         return
     refunds.waiting_since = None
-    counted = count_refunds(refunds.reports, refunds.counted, order.money)
-    for refund in counted:
+    counted_refunds = count_refunds(refunds.reports, refunds.counted, order.money)
+    for refund in counted_refunds:
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
             batch.items.append(_make_item(refund, order, arrival.received_at))
-    refunds.counted = [msgspec.structs.replace(refund, is_event=True) for refund in counted]
+    refunds.counted = [msgspec.structs.replace(refund, is_event=True) for refund in counted_refunds]
 
 
 def _record_corrections(batch: Batch, refunds: OrderRefunds) -> None:

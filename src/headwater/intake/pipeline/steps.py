@@ -138,16 +138,16 @@ def _add_item(
 ) -> Item:
     """Add an item; `occurred_at` is in ms since 1970."""
     sender = Sender(arrival.sender)
-    trusted, warnings = without_junk(identifiers, parsed.space.junk)
-    seen_with = trusted.fingerprint is not None and trusted.ip is not None
+    trusted_identifiers, warnings = without_junk(identifiers, parsed.space.junk)
+    seen_with = trusted_identifiers.fingerprint is not None and trusted_identifiers.ip is not None
     identity = ItemIdentity(
         receipt_id=arrival.id,
         occurred_at=occurred_at * 1000,
         received_at=arrival.received_at,
-        email=trusted.email,
-        tracking_id=trusted.tracking_id,
-        trk_token=trusted.trk_token,
-        fingerprint=f"{trusted.fingerprint}|{trusted.ip}" if seen_with else None,
+        email=trusted_identifiers.email,
+        tracking_id=trusted_identifiers.tracking_id,
+        trk_token=trusted_identifiers.trk_token,
+        fingerprint=f"{trusted_identifiers.fingerprint}|{trusted_identifiers.ip}" if seen_with else None,
         sender=sender,
         address_key=claim.address_key if claim is not None else None,
         may_join=claim is None or claim.join_rule != SIGNED_ONLY,
@@ -194,7 +194,7 @@ def describe_contacts(batch: Batch) -> None:
         for merge in merges:
             profiles.get(merge.survivor).fill_from(profiles.get(merge.loser))
         profile, record = profiles.get(item.contact), item.event or item.person
-        trusted = item.identity.sender.is_trusted
+        is_trusted = item.identity.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
         if record is None:
@@ -203,13 +203,13 @@ def describe_contacts(batch: Batch) -> None:
         name = combine_names(record.full_name, record.first_name, record.last_name)
         profile.set_if_empty(item.identity.email, name, record.phone)
         if record.profile_fields:
-            profile.set_fields(record.profile_fields, zone, replace=trusted)
-        if name is not None and (trusted or profile.name == name):
+            profile.set_fields(record.profile_fields, zone, replace=is_trusted)
+        if name is not None and (is_trusted or profile.name == name):
             directory.link(item.contact, ("name", name), item.occurred_at, item.id)
             parts = explicit_parts(record.full_name, record.first_name, record.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
-        if record.phone is not None and (trusted or profile.phone == record.phone):
+        if record.phone is not None and (is_trusted or profile.phone == record.phone):
             directory.link(item.contact, ("phone", record.phone), item.occurred_at, item.id)
 
 

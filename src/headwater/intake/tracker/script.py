@@ -39,14 +39,14 @@ class ScriptEndpoint:
     def __init__(self, script: str, endpoint: str) -> None:
         plain = make_script(script, endpoint)
         etag = hashlib.sha256(plain).hexdigest()[:32]
-        packed = gzip.compress(plain, 9, mtime=0)
+        packed_script = gzip.compress(plain, 9, mtime=0)
         self._plain = _make_entity(plain, f'"{etag}"')
-        self._packed = _make_entity(packed, f'"{etag}-gzip"', (b"content-encoding", b"gzip"))
+        self._packed = _make_entity(packed_script, f'"{etag}-gzip"', (b"content-encoding", b"gzip"))
 
     async def __call__(self, scope: Any, _: Any, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
-        packed = _takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
-        body, entity_headers = self._packed if packed else self._plain
+        takes_gzip = _takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
+        body, entity_headers = self._packed if takes_gzip else self._plain
         tags = headers.get(b"if-none-match", b"")
         etag = dict(entity_headers)[b"etag"]
         if etag in tags or tags.strip() == b"*":

@@ -115,11 +115,11 @@ class FileFetch:
 
     def _open(self, space: Space) -> tuple[FileAccess, WatchedFileSettings]:
         """Raise FetchError if the stored address, settings or secrets can't be used."""
-        key, leased = self._lease.key, self._leased
+        key, leased_file = self._lease.key, self._leased
         try:
-            secrets = open_secrets(self._services.sealing_key, key, leased.secrets)
-            settings = read_file_settings(leased.kind, leased.settings)
-            address = read_address(leased.address)
+            secrets = open_secrets(self._services.sealing_key, key, leased_file.secrets)
+            settings = read_file_settings(leased_file.kind, leased_file.settings)
+            address = read_address(leased_file.address)
         except Unsealable:
             text = "The secrets must be entered again because HEADWATER_SECRET_KEY has changed."
             raise FetchError(WatchFault.CREDENTIALS, text) from None

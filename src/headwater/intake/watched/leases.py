@@ -62,8 +62,8 @@ async def take_lease(
     """Return None if leased, not due or not active."""
     lease = FileLease(key, uuid4())
     cursor = connection.cursor(row_factory=class_row(LeasedFile))
-    leased = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
-    return None if leased is None else (lease, leased)
+    leased_file = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
+    return None if leased_file is None else (lease, leased_file)
 
 
 async def renew_lease(connection: AsyncConnection, lease: FileLease) -> None:

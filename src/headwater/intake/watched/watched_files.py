@@ -117,8 +117,8 @@ async def fetch_file_now(connection: AsyncConnection, space_id: int, watched_fil
 
 async def delete_watched_file(connection: AsyncConnection, space_id: int, watched_file_id: int) -> None:
     """Delete a watched file and its secrets. Its imports stay. Raises NotFound."""
-    deleted = await connection.execute(queries["delete"], _bound(AccountKey(space_id, watched_file_id)))
-    if deleted.rowcount == 0:
+    cursor = await connection.execute(queries["delete"], _bound(AccountKey(space_id, watched_file_id)))
+    if cursor.rowcount == 0:
         raise NotFound("Watched file")
 
 

@@ -84,8 +84,8 @@ def _parse_tree(text: str) -> Node:
         raise ValueError("cannot be read: it ends too early.") from None
     except ParseError as error:
         remaining_text = text[error.lex_position :]
-        quoted = remaining_text[:_QUOTED] + ("…" if len(remaining_text) > _QUOTED else "")
-        position = f"character {error.lex_position + 1}, “{quoted}”" if remaining_text else "its end"
+        quoted_text = remaining_text[:_QUOTED] + ("…" if len(remaining_text) > _QUOTED else "")
+        position = f"character {error.lex_position + 1}, “{quoted_text}”" if remaining_text else "its end"
         raise ValueError(f"cannot be read at {position}.") from None
     except JMESPathError:  # an empty expression
         raise ValueError("cannot be read: it is empty.") from None

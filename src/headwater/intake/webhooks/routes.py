@@ -89,11 +89,11 @@ def _verify(
 
 async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
     limit = services(request).keys.limit(webhook.caller, inbox.limit)
-    counted = Request(webhook.caller.space_id, limit, 1, [])
+    empty_request = Request(webhook.caller.space_id, limit, 1, [])
     try:
-        await inbox.put(counted)
+        await inbox.put(empty_request)
     finally:
-        request.scope["headwater.quota"] = counted.quota
+        request.scope["headwater.quota"] = empty_request.quota
 
 
 async def _accept(

@@ -70,10 +70,10 @@ def settle(connection: Connection[Any], archive: Archive, secret_key: str | None
     """
     manifest = archive.manifest
     restore_description(connection, manifest.installation, secret_key)
-    counted = count_rows(connection)
-    for table in sorted(manifest.tables.keys() | counted.keys()):
-        if manifest.tables.get(table) != counted.get(table):
+    row_counts = count_rows(connection)
+    for table in sorted(manifest.tables.keys() | row_counts.keys()):
+        if manifest.tables.get(table) != row_counts.get(table):
             raise BackupError(
                 f"{archive.path} was not restored completely: {table} has"
-                f" {counted.get(table, 'no')} rows instead of {manifest.tables.get(table, 'no')}"
+                f" {row_counts.get(table, 'no')} rows instead of {manifest.tables.get(table, 'no')}"
             )

@@ -46,7 +46,7 @@ def request_ids(connection: Connection[Any], companies: Companies) -> Callable[[
 
 def write_companies(connection: Connection[Any], space_id: int, companies: Companies) -> None:
     if companies.created:
-        created = [
+        new_companies = [
             {
                 "id": company.id,
                 "domain": company.domain,
@@ -56,7 +56,7 @@ def write_companies(connection: Connection[Any], space_id: int, companies: Compa
             }
             for company in companies.created
         ]
-        connection.execute(queries["create"], {"space_id": space_id, "companies": rows(created)})
+        connection.execute(queries["create"], {"space_id": space_id, "companies": rows(new_companies)})
     renamed_rows = [
         {"space_id": space_id, "id": company.id, "name": company.name} for company in companies.changed()
     ]

@@ -25,8 +25,8 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 def read_list_companies(query: Input, space: Space, cursors: Cursors) -> ListCompanies:
     """Raise Invalid with every broken rule."""
-    created = CREATED.read_time(query, space.zone, EVER)
+    created_times = CREATED.read_time(query, space.zone, EVER)
     per_page = PER_PAGE.read(query) or 0
     position = cursors.read_from(query)
     query.finish()
-    return ListCompanies(created, per_page, position)
+    return ListCompanies(created_times, per_page, position)

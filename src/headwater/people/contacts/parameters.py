@@ -157,11 +157,11 @@ def read_list_journey(
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
     """Raise Invalid with every broken rule."""
-    created = CREATED.read_time(query, space.zone, EVER)
+    created_times = CREATED.read_time(query, space.zone, EVER)
     if CREATED.is_absent(query) and not _addresses(query):
         for parameter in CREATED.parameters:
             query.refuse(parameter.name, "is required unless email is given.")
-    return _read_page(query, space, cursors, current_time, created)
+    return _read_page(query, space, cursors, current_time, created_times)
 
 
 def read_search(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
@@ -169,8 +169,8 @@ def read_search(query: Input, space: Space, cursors: Cursors, current_time: date
     name = NAME.read(query) or ""
     if name and _addresses(query):
         query.refuse(NAME.name, "must not be given with email.")
-    created = CREATED.read_time(query, space.zone, EVER)
-    listing = _read_page(query, space, cursors, current_time, created)
+    created_times = CREATED.read_time(query, space.zone, EVER)
+    listing = _read_page(query, space, cursors, current_time, created_times)
     selection = replace(listing.selection, name=name)
     return replace(listing, selection=selection, row=replace(listing.row, times=True))
 

@@ -86,8 +86,8 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
         ignored.append(FINGERPRINT)
     if not ignored:
         return identifiers, ignored
-    trusted = msgspec.structs.replace(identifiers, **dict.fromkeys(ignored))
-    return trusted, [f"{kind} ignored: not an identifier" for kind in ignored]
+    trusted_identifiers = msgspec.structs.replace(identifiers, **dict.fromkeys(ignored))
+    return trusted_identifiers, [f"{kind} ignored: not an identifier" for kind in ignored]
 
 
 def identify(

@@ -63,9 +63,9 @@ class FormerAmounts(Struct, frozen=True):
         for event_id, state in states.items():
             if self.exchange is not None and state.amount:
                 currency, day = _currency_day(self.exchange.space, state)
-                counted = self._count(self.exchange, state)
-                if isinstance(counted, LeftOutReason):
-                    by_kind.setdefault((currency, counted), []).append((event_id, state.amount, day))
+                counted_amount = self._count(self.exchange, state)
+                if isinstance(counted_amount, LeftOutReason):
+                    by_kind.setdefault((currency, counted_amount), []).append((event_id, state.amount, day))
         return LeftOutAmounts.of(by_kind)
 
     def _count(self, exchange: CurrencyExchange, state: EventState) -> Counted:

@@ -97,10 +97,10 @@ async def query_spend_changes(
         plans += await _make_plans(reader, needed_queries)
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
-        following = [
+        customer_indexes = [
             None if count is None else len(queries.all) + needed_queries.index(count) for count in counts
         ]
-        credit = await run_in_thread(_split_credit, reports, names, following)
+        credit = await run_in_thread(_split_credit, reports, names, customer_indexes)
         ledger = await _load_ledger(reader, report, changed_spend, reports[0].terms, _list_keys(credit))
         table = _Table(report, reader.space, ledger, credit)
         labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
@@ -192,9 +192,10 @@ def _figures_by_keys(sums: PeriodSums, group_names: Names) -> FiguresByKeys:
 
 
 def _join_credit(names: Sequence[Names], sums: Sequence[PeriodSums]) -> _Credit:
-    totals = [_figures(of_report.query, of_report.total) for of_report in sums]
+    totals = [_figures(report_sums.query, report_sums.total) for report_sums in sums]
     groups = [
-        _figures_by_keys(of_report, group_names) for of_report, group_names in zip(sums, names, strict=True)
+        _figures_by_keys(report_sums, group_names)
+        for report_sums, group_names in zip(sums, names, strict=True)
     ]
     return _Credit(
         make_credit(totals[0], totals[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3])

@@ -114,11 +114,17 @@ def follow(
     amounts: IntArray = columns[2]
     places = NumberMap(numbers, np.arange(len(numbers)), _NOBODY).find(customer_keys)
     months_since = np.searchsorted(months.starts, seconds, "right").astype(np.int64) - acquired_months[places]
-    selected = np.flatnonzero((places != _NOBODY) & (months_since >= 0))
-    selected = selected[
-        np.argsort(places[selected] * len(months.starts) + months_since[selected], kind="stable")
+    selected_events = np.flatnonzero((places != _NOBODY) & (months_since >= 0))
+    selected_events = selected_events[
+        np.argsort(
+            places[selected_events] * len(months.starts) + months_since[selected_events], kind="stable"
+        )
     ]
-    places, months_since, amounts = places[selected], months_since[selected], amounts[selected]
+    places, months_since, amounts = (
+        places[selected_events],
+        months_since[selected_events],
+        amounts[selected_events],
+    )
     parts: list[FollowedCustomers] = []
     for start, end in _split_runs(first_orders[Column.LENGTHS], places):
         part_events = slice(*np.searchsorted(places, [start, end]).tolist())

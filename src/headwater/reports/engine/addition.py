@@ -157,12 +157,12 @@ class _Addition:
         """Sum events by group. `members` has the event of each code; None means all in order."""
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):
-            of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds
+            event_contacts, buys = events.paths[Column.CONTACTS], events.are_no_refunds
             if members is None:
                 members_buying = buying_indexes = np.flatnonzero(buys)
             else:
                 buying_indexes = np.flatnonzero(buys[members])
                 members_buying = members[buying_indexes]
-            contacts = (grouping.codes[buying_indexes], of_events[members_buying])
+            contacts = (grouping.codes[buying_indexes], event_contacts[members_buying])
         sums = grouping.sums({column_sums: events.values(column_sums) for column_sums in parts}, members)
         return grouping.to_group_sums(sums, contacts)

@@ -129,17 +129,17 @@ class ChosenEvents:
         scope, paths = self.scope, self.paths
         if not scope.query.of_some_touches:
             return None
-        counted = np.ones(paths.touches, dtype=np.bool_)
+        is_counted = np.ones(paths.touches, dtype=np.bool_)
         if scope.source_ids:
-            counted &= are_sources_among(scope.source_ids, paths[Column.SOURCES])
+            is_counted &= are_sources_among(scope.source_ids, paths[Column.SOURCES])
         if scope.tag_sets is not None:
-            counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
+            is_counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
         for touch_key in scope.touch_keys:
-            counted &= touch_key.chosen(paths)
+            is_counted &= touch_key.chosen(paths)
         if scope.query.of_touch_dates:
             seconds = paths[Column.TOUCH_SECONDS]
-            counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
-        return counted
+            is_counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
+        return is_counted
 
     @cached_property
     def crediting(self) -> Crediting:
@@ -169,8 +169,8 @@ class ChosenEvents:
         """Share results between models that credit the same touches."""
         cache_key = id(credited.touches)  # shared by models that credit the same touches
         if cache_key not in self._select_counted:
-            counted, events, touches = self.counted_touches, credited.events, credited.touches
-            places = None if counted is None else np.flatnonzero(counted[touches])
+            is_counted, events, touches = self.counted_touches, credited.events, credited.touches
+            places = None if is_counted is None else np.flatnonzero(is_counted[touches])
             pairs = Pairs(events, touches)
             if places is not None:
                 pairs = Pairs(events[places], touches[places])

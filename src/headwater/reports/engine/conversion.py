@@ -94,8 +94,8 @@ class LeftOutAmounts(Struct, frozen=True):
         return cls(kinds, *columns)
 
     def among(self, event_ids: IntArray) -> list[LeftOutMoney]:
-        places, matched = find_positions(self.event_ids, event_ids)
-        places = places[matched]
+        places, is_matched = find_positions(self.event_ids, event_ids)
+        places = places[is_matched]
         money_rows: list[LeftOutMoney] = []
         for index, kind in enumerate(self.kinds):
             kind_places = places[self.kind_of[places] == index]
@@ -146,10 +146,10 @@ class ConvertedAmounts(Struct, frozen=True):
     def replace_in(self, paths: PathData) -> PathData:
         if Column.AMOUNTS not in paths.columns:
             return paths
-        places, matched = find_positions(self.event_ids, paths[Column.EVENT_IDS])
-        if not matched.any():
+        places, is_matched = find_positions(self.event_ids, paths[Column.EVENT_IDS])
+        if not is_matched.any():
             return paths
-        amounts = np.where(matched, self.amounts[places], paths[Column.AMOUNTS])
+        amounts = np.where(is_matched, self.amounts[places], paths[Column.AMOUNTS])
         columns = {**paths.columns, Column.AMOUNTS: amounts}
         return replace(paths, columns=columns)
 

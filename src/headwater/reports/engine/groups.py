@@ -221,7 +221,7 @@ _STATIC = {
 async def _load_countries(connection: AsyncConnection, space: Space) -> ReportDimension:
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
-    members = [read_numbers(packed) for _, packed in rows]
+    members = [read_numbers(packed_numbers) for _, packed_numbers in rows]
     numbers, keys = _flatten(members)
     texts = ListedKeys([country for country, _ in rows])
     return ReportDimension(Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), texts)
@@ -230,7 +230,7 @@ async def _load_countries(connection: AsyncConnection, space: Space) -> ReportDi
 async def _load_self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
-    numbers, places = _flatten([read_numbers(packed) for _, packed in rows])
+    numbers, places = _flatten([read_numbers(packed_numbers) for _, packed_numbers in rows])
     source_keys = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
     dimension = Mapped(Column.CONTACTS, numbers, source_keys[places])
     return ReportDimension(Group.SELF_REPORTED_SOURCE, dimension, ListedKeys(SELF_REPORTED))
@@ -292,8 +292,8 @@ async def fetch_contacts_meeting(
     statement, bound = compose_all(conditions)
     query = queries["contacts"].format(conditions=statement)
     values = bound | {"space_id": space_id}
-    (packed,) = await fetch_one(connection.cursor(binary=True), query, values)
-    return read_numbers(packed)
+    (packed_numbers,) = await fetch_one(connection.cursor(binary=True), query, values)
+    return read_numbers(packed_numbers)
 
 
 async def fetch_campaign_tag_sets(connection: AsyncConnection, space_id: int, level: str) -> IntArray:

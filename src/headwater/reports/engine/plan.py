@@ -291,7 +291,7 @@ class Plan:
     def timeless(self) -> Plan:
         """The plan without order, limit and what `clip` returns."""
         time_values = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
-        list_values = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
+        listing_values = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
         scope = replace(
             self.scope,
             query=replace(self.scope.query, **time_values),
@@ -301,7 +301,7 @@ class Plan:
         dimensions = tuple(
             dimension.timeless if isinstance(dimension, Step) else dimension for dimension in self.dimensions
         )
-        return Plan(replace(self.query, **time_values, **list_values), scope, dimensions)
+        return Plan(replace(self.query, **time_values, **listing_values), scope, dimensions)
 
     # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first is
     # clipped to the seconds from 3 June; the second covers the block. Their buckets have different numbers,

@@ -149,8 +149,8 @@ def _unattributed_row(
     figures: dict[FigureColumn, Figure] = {}
     previous_figures: dict[FigureColumn, Figure] = {}
     for model in query.models:
-        single = len(query.models) == 1
-        columns = [column for column in list_columns(query) if single or column.model == model]
+        has_single_model = len(query.models) == 1
+        columns = [column for column in list_columns(query) if has_single_model or column.model == model]
         figures |= compute_figures(query, current.unattributed(model, reasons), current.whole, columns)
         if previous is not None:
             sums = previous.unattributed(model, reasons)

@@ -91,15 +91,15 @@ class PeriodSums:
     def total(self) -> Sums:
         """All counted events, with all groups' credit."""
         by_status = self._statuses
-        counted = sum_groups(by_status)
+        counted_sums = sum_groups(by_status)
         if self.query.of_some_touches:
-            counted = self.credited(self.query.models[0])
+            counted_sums = self.credited(self.query.models[0])
         touched_sums = sum_groups(by_status)
         credit = sum_groups(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
         sums = {name: credit[name] for name in names} | self._conversions_of_visits
         sums |= {name: touched_sums[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
-        return Sums({**counted.by_name, **sums}, counted.contacts)
+        return Sums({**counted_sums.by_name, **sums}, counted_sums.contacts)
 
     @property
     def event_count(self) -> int | None:

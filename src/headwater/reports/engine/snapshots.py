@@ -85,7 +85,7 @@ class ReportSnapshot:
     """A digest of the time zone and the currency."""
 
     def __str__(self) -> str:
-        packed = _FORM.pack(
+        packed_form = _FORM.pack(
             _VERSION,
             self.point.revision,
             self.point.era,
@@ -97,7 +97,7 @@ class ReportSnapshot:
             self.subject,
             self.settings,
         )
-        return base64.urlsafe_b64encode(packed).decode()
+        return base64.urlsafe_b64encode(packed_form).decode()
 
     @property
     def rates_at(self) -> RatePoint:

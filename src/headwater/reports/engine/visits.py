@@ -150,11 +150,13 @@ def add_up_visits(plan: Plan, rows: Sequence[VisitRow]) -> BatchSums:
     is_in_period = np.ones(len(rows), dtype=np.bool_)
     for condition in plan.scope.conditions.keys:
         is_in_period &= condition.chosen(visits)
-    counted = is_in_period & _have_counted_touches(plan, visits)
-    statuses = {VISITS: np.array([counts[counted].sum(), counts[is_in_period & ~counted].sum()])}
+    is_counted = is_in_period & _have_counted_touches(plan, visits)
+    statuses = {VISITS: np.array([counts[is_counted].sum(), counts[is_in_period & ~is_counted].sum()])}
     by_status = GroupSums((np.array([COUNTS, LEFT_OUT_STATUS]),), 2, statuses, NO_PAIRS)
     return BatchSums(
-        _group(plan, visits, counts, np.flatnonzero(counted)), dict.fromkeys(plan.query.models, by_status), {}
+        _group(plan, visits, counts, np.flatnonzero(is_counted)),
+        dict.fromkeys(plan.query.models, by_status),
+        {},
     )
 
 
@@ -163,8 +165,8 @@ def _group(plan: Plan, visits: PathData, counts: IntArray, counted: IntArray) ->
     grouping = make_grouping(keys, len(counted))
     sums = grouping.sums({VISITS: counts[counted]})
     if plan.needs(Measure.CONVERSION_RATE):
-        no_credit = np.zeros(grouping.size, dtype=np.int64)
-        sums |= {credit_sum(Measure.CONVERSION_RATE, model): no_credit for model in plan.query.models}
+        zeros = np.zeros(grouping.size, dtype=np.int64)
+        sums |= {credit_sum(Measure.CONVERSION_RATE, model): zeros for model in plan.query.models}
     return grouping.to_group_sums(sums)
 
 

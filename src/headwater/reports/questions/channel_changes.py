@@ -93,11 +93,11 @@ def find_channel_changes(current: ReportResult, previous: ReportResult) -> Chann
         unattributed_change = split_change(
             _sales(previous.unattributed.row.figures), _sales(current.unattributed.row.figures)
         )
-    ordered = sorted(
+    ordered_changes = sorted(
         changes.items(), key=lambda item: (-abs(item[1].revenue), -abs(item[1].conversions), item[0] or "")
     )
     return ChannelChanges(
-        tuple(ordered),
+        tuple(ordered_changes),
         unattributed_change,
         _add_up([*changes.values(), *([unattributed_change] if unattributed_change else [])]),
     )

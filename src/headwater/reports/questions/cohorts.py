@@ -373,12 +373,12 @@ def cohorts_csv(report: CohortReport) -> bytes:
 
 
 def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[str | float | None]]:
-    of_cohort = [getattr(cohort, name) for name in _OF_COHORT]
+    cohort_values = [getattr(cohort, name) for name in _OF_COHORT]
     contribution = cohort.contribution or [None] * len(cohort.revenue)
     months = zip(cohort.revenue, cohort.cumulative_revenue, contribution, cohort.customers, strict=True)
     for months_since, values in enumerate(months):
         complete = "true" if months_since < cohort.complete_months else "false"
-        yield [cohort.month, *names, *of_cohort, months_since, complete, *values]
+        yield [cohort.month, *names, *cohort_values, months_since, complete, *values]
 
 
 async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortResult:

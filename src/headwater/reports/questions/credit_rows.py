@@ -247,8 +247,8 @@ class SharesByEvent:
         credited = _get_credit(events)
         self._statuses = credited.statuses
         self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted
-        of_events, self.unit = credited.event_shares()
-        self._of_events = self._match_shares(credited, of_events)
+        event_shares, self.unit = credited.event_shares()
+        self._of_events = self._match_shares(credited, event_shares)
         self._of_amounts = self._match_shares(credited, credited.amount_shares())
         self._starts = np.searchsorted(self._pairs.events, np.arange(paths.events + 1))
 

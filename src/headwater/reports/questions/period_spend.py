@@ -86,10 +86,12 @@ async def load_period_spend(
     """Load the spend that meets key filters, each part at its day's rate."""
     parts = await read_parts(connection, space_id, *days)
     names = await fetch_part_names(connection, space_id, parts)
-    selected = [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
-    exchange = await load_exchange(connection, space_id, currency, selected)
+    selected_parts = [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
+    exchange = await load_exchange(connection, space_id, currency, selected_parts)
     return PeriodSpend(
-        [exchange.convert(spend_part) for spend_part in selected], names, exchange.left_out(selected)
+        [exchange.convert(spend_part) for spend_part in selected_parts],
+        names,
+        exchange.left_out(selected_parts),
     )
 
 

@@ -78,5 +78,5 @@ def _check_parameters(url: str) -> list[str]:
 
 
 def _join_names(names: list[str]) -> str:
-    distinct = list(dict.fromkeys(names))
-    return " and ".join(filter(None, (", ".join(distinct[:-1]), distinct[-1])))
+    distinct_names = list(dict.fromkeys(names))
+    return " and ".join(filter(None, (", ".join(distinct_names[:-1]), distinct_names[-1])))

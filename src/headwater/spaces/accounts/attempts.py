@@ -46,11 +46,15 @@ async def take_attempt(
     (times,) = await fetch_one(connection, queries["hold"], {"subject": digest})
     (current_time,) = await fetch_one(connection, queries["clock"])
     window = timedelta(seconds=window_seconds)
-    counted = [moment for moment in times if moment > current_time - window]
-    wait = seconds_to_wait(counted, current_time, limit, window, slowing=slowing)
+    counted_times = [moment for moment in times if moment > current_time - window]
+    wait = seconds_to_wait(counted_times, current_time, limit, window, slowing=slowing)
     if wait > 0:
         return AttemptVerdict(admitted=False, retry_after=math.ceil(wait))
-    values = {"subject": digest, "taken_at": [*counted, current_time], "expires_at": current_time + window}
+    values = {
+        "subject": digest,
+        "taken_at": [*counted_times, current_time],
+        "expires_at": current_time + window,
+    }
     await connection.execute(queries["put"], values)
     return AttemptVerdict(admitted=True)
 

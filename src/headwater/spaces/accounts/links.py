@@ -35,8 +35,8 @@ async def remake_set_up_link(connection: AsyncConnection) -> str | None:
     """Do the same for a command that runs next to the service."""
     token, values = _new(SET_UP_LIFETIME)
     await connection.execute(queries["end_set_up"])
-    created = await connection.execute(queries["make_set_up"], values)
-    return f"{SET_UP_PATH}/{token}" if created.rowcount else None
+    cursor = await connection.execute(queries["make_set_up"], values)
+    return f"{SET_UP_PATH}/{token}" if cursor.rowcount else None
 
 
 async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:

@@ -177,7 +177,7 @@ async def use_passkey(
     if handle is not None and _decode(handle) != _handle(passkey.user_id):
         raise FactorRefused(FactorReason.PASSKEY_REFUSED)
     try:
-        verified = webauthn.verify_authentication_response(
+        verification = webauthn.verify_authentication_response(
             credential=answer,
             expected_challenge=challenge,
             expected_rp_id=party.id,
@@ -188,7 +188,7 @@ async def use_passkey(
         )
     except Exception as error:  # the library raises many kinds for malformed input
         raise FactorRefused(FactorReason.PASSKEY_REFUSED) from error
-    values = {"id": passkey.id, "sign_count": verified.new_sign_count}
+    values = {"id": passkey.id, "sign_count": verification.new_sign_count}
     if (await connection.execute(queries["use"], values)).rowcount == 0:
         raise FactorRefused(FactorReason.PASSKEY_CLONED)
     return passkey

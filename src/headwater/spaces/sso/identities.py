@@ -110,8 +110,8 @@ async def admit(connection: AsyncConnection, provider: SsoProvider, account: Sso
         existing_user = await find_user(connection, account.email)
         is_new = existing_user is None
         user = existing_user or await create_user(connection, account.email, None, account.name)
-        linked = await connection.execute(queries["link"], {**link, "user_id": user.id})
-        if linked.rowcount == 0:
+        cursor = await connection.execute(queries["link"], {**link, "user_id": user.id})
+        if cursor.rowcount == 0:
             raise SsoRefused(SsoReason.LINKED_TO_ANOTHER)
     if user.disabled_at is not None:
         raise SsoRefused(SsoReason.ACCOUNT_DISABLED)

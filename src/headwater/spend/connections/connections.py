@@ -63,8 +63,8 @@ class ConnectionRow(Struct, frozen=True):
         """How much of the history is fetched, from 0 to 1."""
         if self.history_from is None or self.history_until is None:
             return 0.0 if self.pulled_at is None else 1.0
-        created = date.fromisoformat(self.created_at[:10])
-        days = (created - self.history_from).days
+        created_day = date.fromisoformat(self.created_at[:10])
+        days = (created_day - self.history_from).days
         days_left = (self.history_until - self.history_from).days
         return 1.0 if days_left <= 0 or days <= 0 else max(0.0, 1 - days_left / days)
 
@@ -153,8 +153,8 @@ async def pull_connection(connection: AsyncConnection, space_id: int, connection
 
 async def delete_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> None:
     """Delete a connection and its tokens. Its spend stays in the ledger. Raises NotFound."""
-    deleted = await connection.execute(queries["delete"], _bound(AccountKey(space_id, connection_id)))
-    if deleted.rowcount == 0:
+    cursor = await connection.execute(queries["delete"], _bound(AccountKey(space_id, connection_id)))
+    if cursor.rowcount == 0:
         raise NotFound("Connection")
 
 

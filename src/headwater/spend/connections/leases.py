@@ -74,8 +74,8 @@ async def take_lease(
     """Return None if leased, not due or not active."""
     lease = ConnectionLease(key, uuid4())
     cursor = connection.cursor(row_factory=class_row(LeasedConnection))
-    leased = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
-    return None if leased is None else (lease, leased)
+    leased_connection = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
+    return None if leased_connection is None else (lease, leased_connection)
 
 
 async def renew_lease(connection: AsyncConnection, lease: ConnectionLease) -> None:

@@ -83,10 +83,10 @@ class AmountRule(Struct, frozen=True):
     def count_all(self, amounts: Sequence[int], *, from_page: bool) -> Sequence[Counted]:
         """Count several amounts. If the largest is within the limits, all are."""
         largest = max(map(abs, amounts), default=0)
-        counted = self.count(largest, from_page=from_page)
+        counted_amount = self.count(largest, from_page=from_page)
         if self.reported is None:
-            return [counted] * len(amounts)
-        if isinstance(counted, LeftOutReason):
+            return [counted_amount] * len(amounts)
+        if isinstance(counted_amount, LeftOutReason):
             return [self.count(amount, from_page=from_page) for amount in amounts]
         return [self.reported.convert(amount) for amount in amounts]
 

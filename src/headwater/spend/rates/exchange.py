@@ -59,10 +59,10 @@ class RateTable:
         rates = self.per_euro.get(day)
         if not rates:
             return None
-        per_source, per_target = (
+        source_rate, target_rate = (
             Fraction(1) if currency == EURO else rates.get(currency) for currency in (source, target)
         )
-        return per_target / per_source if per_source and per_target else None
+        return target_rate / source_rate if source_rate and target_rate else None
 
 
 def _between(rates: Mapping[tuple[str, str], Fraction], source: str, target: str) -> Fraction | None:

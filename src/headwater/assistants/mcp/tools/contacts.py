@@ -79,9 +79,9 @@ async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction(heavy=bool(listing.selection.name)) as connection:
         page = await list_contacts(connection, space, listing)
         total = await count_contacts(connection, space.id, listing.selection, MOST_COUNTED + 1)
-    counted = {"total": min(total, MOST_COUNTED), "total_is_more": total > MOST_COUNTED}
+    total_members = {"total": min(total, MOST_COUNTED), "total_is_more": total > MOST_COUNTED}
     searched = {"searched": _SEARCHED} if listing.selection.name else {}
-    return {**page_answer(page, cursors), **counted, **searched}
+    return {**page_answer(page, cursors), **total_members, **searched}
 
 
 async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
