@@ -54,14 +54,14 @@ class CauseEvidence(Struct, frozen=True):
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
     """Return a title without full stop."""
     word = "stopped" if judgement.is_severe else "fell"
-    usual_words, subject = usual_text(evidence.space, judgement), judgement.subject
+    usual, subject = usual_text(evidence.space, judgement), judgement.subject
     if judgement.rule in OF_DESTINATIONS:
         values = evidence.values(judgement, destination_id=int(subject))
         row = await fetch_optional(evidence.connection, queries["destination"], values)
         name = f"“{row[0] if row else subject}”"
         if judgement.rule is Rule.IDENTIFIERS_MISSING:
-            return f"Conversions for {name} have no identifier: {usual_words}"
-        return f"Deliveries to {name} fail: {usual_words}"
+            return f"Conversions for {name} have no identifier: {usual}"
+        return f"Deliveries to {name} fail: {usual}"
     source = format_title(subject) if subject else ""
     title = {
         Rule.VISITS_FELL: f"Visits {word}",
@@ -72,7 +72,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
         Rule.ORDERS_REPEATED: "Orders come twice",
         Rule.REJECTIONS_ROSE: "Rejections jumped",
     }[judgement.rule]
-    return f"{title}: {usual_words}"
+    return f"{title}: {usual}"
 
 
 def usual_text(space: Space, judgement: Judgement) -> str:
@@ -103,9 +103,9 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     orders = evidence.counts.orders
     number = orders.total(judgement.steps) if orders is not None else 0
     if judgement.is_severe:
-        order_text = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
+        still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
         return (
-            f"Almost no page sends visits{order_text}. The tag was probably removed from the pages, or its "
+            f"Almost no page sends visits{still}. The tag was probably removed from the pages, or its "
             "address does not respond."
         )
     return (
@@ -210,8 +210,8 @@ async def _explain_rejections(evidence: CauseEvidence, judgement: Judgement) -> 
 
 async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement, destination_id=int(judgement.subject))
-    failed_count, expired_count = await fetch_one(evidence.connection, queries["failures"], values)
-    if failed_count >= expired_count:
+    failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
+    if failed >= expired:
         return "The platform refuses most events: see its responses in the list of deliveries."
     return "The platform accepts the events too late: they are then too old."
 

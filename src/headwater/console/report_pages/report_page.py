@@ -69,8 +69,8 @@ class ReportPage:
     async def _explain_missing_model(self, connection: AsyncConnection) -> str:
         if await find_current(connection, self.space.id, PURCHASE) is not None:
             return "Train one for the selected conversions: only purchases train themselves."
-        explanation = await explain_missing_model(connection, self.space, datetime.now(UTC))
-        return explanation.reason
+        missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
+        return missing.reason
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused
