@@ -273,9 +273,8 @@ class FamilyHistory:
         for order in self._orders:
             if order.start <= moment < order.end and (order.amount or 0) > 0:
                 owner = find_survivor(order.contact_id, survivors)
-                first_orders[owner] = sorted([*first_orders.get(owner, ()), (order.at // _SECOND, order.id)])[
-                    :2
-                ]
+                orders = [*first_orders.get(owner, ()), (order.at // _SECOND, order.id)]
+                first_orders[owner] = sorted(orders)[:2]
         return first_orders
 
     def _touches_until(self, occurred_at: int) -> list[TouchVersion]:
