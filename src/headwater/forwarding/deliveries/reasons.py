@@ -45,11 +45,11 @@ _SKIP_REASONS = {
     SkipReason.OTHER_ACCOUNT: ReasonMeaning(
         "the conversion was sent to another account of the platform", "set that account again, then replay"
     ),
-    SkipReason.PAUSED: ReasonMeaning("the destination was paused when it was stored", "replay it"),
-    SkipReason.REMOVED: ReasonMeaning("the destination was removed before it was sent", None),
+    SkipReason.PAUSED: ReasonMeaning("the destination was paused when the event was stored", "replay it"),
+    SkipReason.REMOVED: ReasonMeaning("the destination was removed before the event was sent", None),
     SkipReason.DELETED: ReasonMeaning("the event was deleted before it was sent", None),
     SkipReason.REPLACED: ReasonMeaning("an event from your server replaced the event from the page", None),
-    SkipReason.ERASED: ReasonMeaning("its person was erased before it was sent", None),
+    SkipReason.ERASED: ReasonMeaning("the person was erased before the event was sent", None),
 }
 
 VERDICT_REASONS: dict[str, ReasonMeaning] = {
