@@ -38,6 +38,8 @@ def note(place):
             file.write(f"{{place}} {{test}}\\n")
 '''
 _CALL = "__import__('headwater.reach', fromlist=['note']).note({place})"
+TESTS_RAN = (0, 1)
+"""The statuses of pytest after it has run the tests, also if some failed."""
 Tests = dict[str, list[str]]
 """Tests to run by their file."""
 Span = tuple[int, int, str, str]
@@ -60,7 +62,11 @@ def find_reaching(copy: Path, faults: Sequence[Fault], command: Sequence[str]) -
         (package / path).write_text(put_around(text, spans), encoding="utf-8")
     (package / "reach.py").write_text(NOTES.format(file=str(file)), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
-    subprocess.run([sys.executable, "-m", *command], cwd=copy, env=environment, check=False)
+    status = subprocess.run(
+        [sys.executable, "-m", *command], cwd=copy, env=environment, check=False
+    ).returncode
+    if status not in TESTS_RAN:
+        sys.exit(f"The tests could not run: pytest ended with status {status}.")
     for path, text in sound.items():
         (package / path).write_text(text, encoding="utf-8")
     (package / "reach.py").unlink()

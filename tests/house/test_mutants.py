@@ -98,6 +98,12 @@ def test_a_fault_is_noticed_by_a_test_that_fails(
     assert module.read_text() == sound
 
 
+def test_tests_that_cannot_run_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "src" / "headwater").mkdir(parents=True)
+    with pytest.raises(SystemExit, match="could not run"):
+        find_reaching(tmp_path, [], ["pytest", "--unknown-option"])
+
+
 def test_notes_around_every_fault_change_no_result() -> None:
     faults = find_faults("base/clamp.py", MODULE)
     text = put_around(MODULE, [make_span(index, fault) for index, fault in enumerate(faults)])
