@@ -91,7 +91,7 @@ def test_it_works(
     expect(page.get_by_role("status").first).to_contain_text("Test it now.")
     mailbox.refusal = "550 No such user here"
     hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
-    expect(channel(hand, "Me").get_by_role("alert")).to_contain_text("Check how it is spelt.")
+    expect(channel(hand, "Me").get_by_role("alert")).to_contain_text("Check its spelling.")
     hand.look()
     mailbox.refusal = ""
     hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
@@ -100,7 +100,7 @@ def test_it_works(
     add(hand, "webhook", "Team", slack.url)
     slack.status = 404
     hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
-    expect(channel(hand, "Team").get_by_role("alert")).to_contain_text("Make a new webhook")
+    expect(channel(hand, "Team").get_by_role("alert")).to_contain_text("Create a new webhook")
     slack.status = 200
     hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
     expect(channel(hand, "Team").get_by_role("status")).to_contain_text("Test sent")

@@ -101,7 +101,7 @@ def test_refused_addresses(plain: Mailbox) -> None:
     plain.refusal = "550 No such user here"
     error = refusal(plain.url())
     assert error.is_final
-    assert "does not take mail for this address (No such user here). Check how" in str(error)
+    assert "does not accept mail for this address (No such user here). Check its" in str(error)
     plain.refusal = "450 Try later"
     assert not refusal(plain.url()).is_final
     plain.refusal, plain.sender_refusal = "", "553 Not yours\x07"

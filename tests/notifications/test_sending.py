@@ -125,7 +125,7 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     assert post.outcomes == [("sent", None)] * 2
     post.tell(StepKind.ENDED)
     post.send()
-    assert slack.taken[1]["text"].startswith("*Over: Visits stopped*")
+    assert slack.taken[1]["text"].startswith("*Resolved: Visits stopped*")
 
 
 def test_every_attempt_is_counted(post: Post, slack: PretendSlack) -> None:
@@ -167,7 +167,7 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
     assert post.send(now + timedelta(seconds=30)) == 0, "it waits"
     ((status, error),) = post.outcomes
     assert (status, error) == (
-        "waiting", "The webhook's server is temporarily unavailable (HTTP 503). It is tried again."
+        "waiting", "The webhook's server is temporarily unavailable (HTTP 503). The message will be retried."
     )  # fmt: skip
     for _ in PAUSES:
         connection.execute("UPDATE messages SET due_at = %s WHERE space_id = %s",
@@ -180,8 +180,8 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(404, "is not known there"), (403, "its token is wrong or revoked"),
-     (302, "leads to another one"), (400, "takes JSON as Slack's do")],
+    [(404, "does not exist"), (403, "its token is wrong or revoked"),
+     (302, "redirects to another one"), (400, "accepts JSON in Slack's format")],
 )  # fmt: skip
 def test_webhooks_say_what_is_wrong(post: Post, slack: PretendSlack, status: int, words: str) -> None:
     post.add("webhook", slack.url)

@@ -54,5 +54,5 @@ def test_it_works(tmp_path: Path) -> None:
             wait_until(lambda: len(headlines(connection, space_id, slack)) > 1)
             first, last = headlines(connection, space_id, slack)
             assert first == "*1 event is waiting to be processed*"
-            assert last == "*Over: 1 event is waiting to be processed*"
+            assert last == "*Resolved: 1 event is waiting to be processed*"
         assert serve.stop() == 0

@@ -69,7 +69,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
         Rule.SOURCE_VISITS_FELL: f"Visits of {source} {word}",
         Rule.SOURCE_REVENUE_FELL: f"Revenue of {source} is low",
         Rule.UNATTRIBUTED_ROSE: "Unattributed orders jumped",
-        Rule.ORDERS_REPEATED: "Orders come twice",
+        Rule.ORDERS_REPEATED: "Orders arrive twice",
         Rule.REJECTIONS_ROSE: "Rejections jumped",
     }[judgement.rule]
     return f"{title}: {usual}"
@@ -103,7 +103,7 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     orders = evidence.counts.orders
     number = orders.total(judgement.steps) if orders is not None else 0
     if judgement.is_severe:
-        still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
+        still = f" while {number:,} order{'s' * (number != 1)} arrived" if number else ""
         return (
             f"Almost no page sends visits{still}. The tag was probably removed from the pages, or its "
             "address does not respond."
@@ -130,7 +130,7 @@ async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     )
     senders = await fetch_all(evidence.connection, queries["senders"], before)
     if not senders:
-        return "Visits come as usual, but orders do not."
+        return "Visits arrive as usual, but orders do not."
     known_senders = [Sender(sender) for sender, _, _ in senders if sender]
     way = _SENDERS[known_senders[0]] if known_senders else "over the API"
     last = max(moment for _, _, moment in senders).astimezone(evidence.space.zone)
@@ -213,7 +213,7 @@ async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> st
     failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
     if failed >= expired:
         return "The platform refuses most events: see its responses in the list of deliveries."
-    return "The platform accepts the events too late: they are then too old."
+    return "Most of these deliveries expired: the events became too old before the platform accepted them."
 
 
 async def _explain_identifiers(_: CauseEvidence, __: Judgement) -> str:

@@ -58,17 +58,16 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.DESTINATION_HELD: RuleText(
         "Ad platform held",
         "A platform refuses the destination's credentials, so that its conversions wait.",
-        "The platform refused the credentials. Nothing is lost yet, but platforms take only recent "
+        "The platform refused the credentials. Nothing is lost yet, but platforms accept only recent "
         "events. Give it a new token with `headwater destination set`, then resume it:",
         "/platforms",
-        "Nothing is lost yet, but platforms take only recent events. Replace its token, test it, "
+        "Nothing is lost yet, but platforms accept only recent events. Replace its token, test it, "
         "and start sending again.",
     ),
     Rule.PROCESSING_LATE: RuleText(
         "Processing behind",
         "Accepted events have waited for five minutes or longer.",
-        "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
-        "than it can.",
+        "Nothing is lost. Check the service's log: the worker is not running, or cannot keep up.",
         "/setup",
     ),
     Rule.SUBSCRIPTION_INACTIVE: RuleText(
@@ -93,8 +92,8 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.EVENTS_REJECTED: RuleText(
         "Events rejected",
         "Accepted events could not be processed, and are stored with the reason.",
-        "They are kept. See why, and process them again with `headwater queue replay` once the "
-        "cause is mended:",
+        "They are stored. See why, and process them again with `headwater queue replay` once the "
+        "cause is fixed:",
         "/data-quality",
         "They are stored. Check the reasons, fix the cause, and process them again.",
     ),
@@ -106,38 +105,38 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.JOINS_REFUSED: RuleText(
         "Too many contacts for one browser",
-        "A browser or an address tried to be more than three known contacts within an hour, "
-        "without a signature.",
+        "A browser or an IP address tried to identify as more than three known contacts within an "
+        "hour, without a signature.",
         "This may be an attempt to take the credit of customers' orders. The contacts beyond the "
-        "limit were not joined. Sign identifies on your server, then accept only signed ones: "
+        "limit were not linked. Sign identifies on your server, then accept only signed ones: "
         "`headwater site set --identify signed`.",
         "/sites",
         "This may be an attempt to take the credit of customers' orders. The contacts beyond the "
-        "limit were not joined. Sign identifies on your server, then accept only signed ones in "
+        "limit were not linked. Sign identifies on your server, then accept only signed ones in "
         "the site's settings.",
     ),
     Rule.DELIVERIES_LATE: RuleText(
         "Deliveries behind",
         "Conversions for a platform have been due for five minutes or longer.",
-        "The platform does not answer as it should. Sending goes on by itself; what was tried and "
-        "answered is in the list of deliveries:",
+        "The platform does not respond as it should. Sending continues automatically. The list of "
+        "deliveries has each attempt and the platform's response:",
         "/platforms",
-        "Sending goes on by itself. What was tried, and what the platform answered, is on the "
-        "destination's page.",
+        "Sending continues automatically. The destination's page has each attempt and the platform's "
+        "response.",
     ),
     Rule.SPEND_CONNECTION_HELD: RuleText(
         "Spend connection stopped",
         "A platform refuses to report an ad account's spend until someone changes something: the "
         "token, its permissions, the account or the version of the API.",
-        "Nothing is lost: the missing days are fetched afterwards. Fix what the platform's message "
-        "says with `headwater spend set`, then resume:",
+        "Nothing is lost: the missing days are fetched afterwards. Fix the problem in the "
+        "platform's message with `headwater spend set`, then resume:",
         "/spend/connections",
-        "Nothing is lost: the missing days are fetched afterwards. Fix what the platform's message "
-        "says, then resume the connection.",
+        "Nothing is lost: the missing days are fetched afterwards. Fix the problem in the "
+        "platform's message, then resume the connection.",
     ),
     Rule.SPEND_MISSING: RuleText(
         "Spend missing",
-        "An ad account's spend was not pulled completely for more than 24 hours.",
+        "An ad account's spend has not been pulled completely for more than 24 hours.",
         "Pulls are repeated automatically, and the missing days are fetched afterwards. See the "
         "platform's last message; check that this server can connect to the platform:",
         "/spend/connections",
@@ -146,8 +145,8 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.WATCHED_FILE_FAILING: RuleText(
         "Watched address failing",
-        "The file at a watched address can't be fetched or read until someone changes something, or was not "
-        "fetched for more than 24 hours.",
+        "The file at a watched address can't be fetched or read until someone changes something, or has not "
+        "been fetched for more than 24 hours.",
         "Do what the message says with `headwater watch set`, or at the platform that writes the file. An "
         "address that stopped is fetched again after a change. See it:",
         "/spend/watched",
@@ -197,7 +196,7 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.ORDERS_REPEATED: RuleText(
         "Orders sent twice",
-        "Far more orders than usual equal one of the same contact within ten minutes.",
+        "Far more orders than usual repeat an order of the same contact within ten minutes.",
         "Two senders probably report the same orders. Stop one, or give both the same order id.",
         "/data-quality",
     ),

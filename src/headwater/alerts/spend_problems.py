@@ -62,7 +62,7 @@ def _find_problems(row: _Connection, today: date) -> Iterator[SpendProblem]:
         title = f"{_name(row)} connection stopped: spend is not pulled"
         yield _make(Rule.SPEND_CONNECTION_HELD, row, title, words, row.failing_since)
     elif row.is_missing:
-        title = f"{_name(row)}: spend was not pulled completely for more than a day"
+        title = f"{_name(row)}: spend has not been pulled completely for more than a day"
         yield _make(Rule.SPEND_MISSING, row, title, words, row.pulled_at)
     version, last_day = _find_version(row)
     if last_day is not None and last_day <= today + VERSION_NOTICE:

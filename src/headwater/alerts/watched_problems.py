@@ -35,7 +35,7 @@ class WatchedFileProblem(Struct, frozen=True):
             return f"{subject} stopped: its file is no longer fetched"
         if self.fault == WatchFault.MISSING:
             return f"{subject}: the file has been missing for more than a day"
-        return f"{subject}: the file was not fetched for more than a day"
+        return f"{subject}: the file has not been fetched for more than a day"
 
     @property
     def detail(self) -> str | None:

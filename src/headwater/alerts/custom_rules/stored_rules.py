@@ -68,7 +68,9 @@ async def create_rule(connection: AsyncConnection, space_id: int, terms: RuleTer
     await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
     if number >= MOST:
-        raise Invalid.of("measure", f"cannot get another rule: there are {MOST}, delete one first.")
+        raise Invalid.of(
+            "measure", f"cannot get another rule: there are {MOST}, the maximum. Delete one first."
+        )
     values = {"space_id": space_id, **asdict(terms)}
     (rule_id,) = await fetch_one(connection, queries["create"], values)
     await hasten(connection, space_id)

@@ -89,7 +89,7 @@ async def create_channel(
     await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
     if number >= MOST:
-        raise Invalid.of("name", f"cannot be made: there are {MOST} channels, remove one first.")
+        raise Invalid.of("name", f"cannot be created: there are {MOST} channels, remove one first.")
     values: dict[str, Any] = {"space_id": space_id, "address": address}
     is_member = (await fetch_one(connection, queries["is_member"], values))[0]
     is_confirmed = new.kind == WEBHOOK or is_member

@@ -77,9 +77,9 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
     moment = f"{format_moment(step.at.astimezone(space.zone))} ({space.timezone})"
     if step.step is StepKind.ENDED:
         return Notice(
-            subject=f"[{space.name}] Over: {step.title}",
-            headline=f"Over: {step.title}",
-            paragraphs=[f"{space.name}: since {moment} this is back to normal."],
+            subject=f"[{space.name}] Resolved: {step.title}",
+            headline=f"Resolved: {step.title}",
+            paragraphs=[f"{space.name}: back to normal since {moment}."],
             link=f"{base}/alerts",
             link_text="View the history",
         )

@@ -14,7 +14,7 @@ from headwater.http.errors import NotFound
 from headwater.spaces.models import Space
 
 TEST_SECONDS = 12.0
-UNCONFIRMED = "The address is not confirmed yet: its owner must open the link in the mail."
+UNCONFIRMED = "The address is not confirmed yet: its owner must open the link in the e-mail."
 
 
 async def try_channel(database: Database, outlet: Outlet, space: Space, channel_id: int) -> Result:
@@ -36,8 +36,8 @@ def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
         subject=f"Do you want alerts and reports of {space.name}?",
         headline=f"Do you want alerts and reports of {space.name}?",
         paragraphs=[
-            f"Somebody at {space.name} wants {brand} to send them to this address.",
-            "Nothing else is sent unless you agree. Otherwise ignore this mail.",
+            f"Someone at {space.name} wants {brand} to send them to this address.",
+            "Nothing else is sent unless you agree. If you don't want them, ignore this e-mail.",
         ],
         link=f"/mail/{token}",
         link_text="Agree, or refuse",
@@ -48,7 +48,7 @@ def _notice(space: Space, target: ChannelTarget) -> Notice:
     return Notice(
         subject=f"[{space.name}] Test of the channel {target.name}",
         headline=f"Test of the channel {target.name}",
-        paragraphs=[f"Alerts and reports of {space.name} come here. There is nothing to do."],
+        paragraphs=[f"Alerts and reports of {space.name} are sent here. You don't need to do anything."],
         link=f"/console/spaces/{space.id}/alerts",
         link_text="Open its alerts",
     )

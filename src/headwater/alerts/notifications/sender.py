@@ -60,7 +60,7 @@ class Outlet(Struct, frozen=True):
         if settings.smtp_url is None or settings.mail_from is None:
             return Result(current_time, NO_MAIL)
         if target.address is None:
-            return Result(current_time, "The channel is removed.", is_final=True)
+            return Result(current_time, "The channel was removed.", is_final=True)
         token = mail_token(self.key, space_id, target.id)
         envelope = Envelope(
             settings.mail_from,
@@ -106,24 +106,26 @@ def _refusal(response: EgressResponse) -> str | None:
         return None
     if status in _GONE:
         return (
-            f"The webhook's address is not known there (HTTP {status}): it was mistyped, or "
-            "removed. Make a new webhook there, and a channel with its address here."
+            f"The webhook's address does not exist (HTTP {status}): it was mistyped or removed. "
+            "Create a new webhook in that service, and a channel with its address here."
         )
     if status in (401, 403):
         return (
             f"The webhook's server refuses the message (HTTP {status}): its token is wrong or "
-            "revoked. Make a new webhook there, and a channel with its address here."
+            "revoked. Create a new webhook in that service, and a channel with its address here."
         )
     if 300 <= status < 400:
         return (
-            f"The address leads to another one (HTTP {status}), which is not followed. Put in the "
-            "address that it leads to."
+            f"The address redirects to another one (HTTP {status}), and redirects are not followed. "
+            "Enter the final address."
         )
     if status == 429 or status >= 500:
-        return f"The webhook's server is temporarily unavailable (HTTP {status}). It is tried again."
+        return (
+            f"The webhook's server is temporarily unavailable (HTTP {status}). The message will be retried."
+        )
     return (
-        f"The webhook's server rejects the message (HTTP {status}). It has to be an incoming "
-        "webhook that takes JSON as Slack's do."
+        f"The webhook's server rejects the message (HTTP {status}). It must be an incoming "
+        "webhook that accepts JSON in Slack's format."
     )
 
 
@@ -150,7 +152,7 @@ class MessageSender:
 
     async def _send(self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None) -> Result:
         if target is None:
-            return Result(datetime.now(UTC), "The channel is removed.", is_final=True)
+            return Result(datetime.now(UTC), "The channel was removed.", is_final=True)
         result = await self._outlet.send(space_id, target, message.notice, message.message_id)
         attempts.labels(target.kind, "sent" if result.error is None else "failed").inc()
         if result.error is not None:

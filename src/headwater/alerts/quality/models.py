@@ -135,22 +135,21 @@ _WORDS = {
         Severity.BAD,
         "Held destinations",
         "The platform refused the credentials, so it receives no conversions.",
-        "Nothing is lost yet, but platforms take only recent events. Give the destination a new "
+        "Nothing is lost yet, but platforms accept only recent events. Give the destination a new "
         "token with `headwater destination set`, then resume it.",
     ),
     FindingKind.DELIVERIES_LATE: _Words(
         Severity.BAD,
         "Destinations with late deliveries",
         "The platform responds with errors, and conversions wait.",
-        "Sending goes on by itself. What was tried and answered is in "
-        "`headwater delivery list --status retrying`.",
+        "Sending continues automatically. `headwater delivery list --status retrying` has each "
+        "attempt and the platform's response.",
     ),
     FindingKind.PROCESSING_LATE: _Words(
         Severity.BAD,
         "Events waiting to be processed",
         "They were accepted, but are not in reports yet.",
-        "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
-        "than it can.",
+        "Nothing is lost. Check the service's log: the worker is not running, or cannot keep up.",
     ),
     FindingKind.EVENTS_REJECTED: _Words(
         Severity.BAD,
@@ -163,13 +162,13 @@ _WORDS = {
         "Orders that were probably sent twice",
         "Revenue is counted twice.",
         "Send every order with the same `order_id` and the same event name from wherever it is "
-        "reported, or with an `idempotency_key`: repeats are then dropped. Delete what is there "
-        "twice with `DELETE /events`.",
+        "reported, or with an `idempotency_key`: repeats are then dropped. Delete the "
+        "duplicates with `DELETE /events`.",
     ),
     FindingKind.REFUNDS_WITHOUT_ORDER: _Words(
         Severity.BAD,
         "Refunds whose order is unknown",
-        "Money came back more than 30 days ago for orders that never arrived. These refunds are "
+        "Money was refunded more than 30 days ago for orders that never arrived. These refunds are "
         "not in any report.",
         "Send or import the orders: each refund counts as soon as its order arrives. Check that "
         "the orders carry the same `order_id` as the shop's refunds.",
@@ -179,14 +178,14 @@ _WORDS = {
         "Payment pages that count as sources",
         "Buyers come back from the payment page just before the order, so that it takes the credit "
         "from the ad that brought them.",
-        "Exclude the host: visits that come back from it then begin no new touchpoint.",
+        "Exclude the host: visits that come back from it then create no touchpoint.",
     ),
     FindingKind.SELF_REFERRALS: _Words(
         Severity.BAD,
         "Your own pages as sources",
         "Visits from one of your hosts to another count as referrals, and take the credit from "
         "what brought the visitor.",
-        "Add the domain to your own: visits from it then begin no new touchpoint.",
+        "Add the domain to your own: visits from it then create no touchpoint.",
     ),
     FindingKind.UNKNOWN_NETWORKS: _Words(
         Severity.WARNING,
@@ -199,7 +198,7 @@ _WORDS = {
         Severity.WARNING,
         "Values of utm_source that no rule knows",
         "These visits count as referrals or as organic, although the links may belong to ads.",
-        "Choose the source of each value. It applies to visits that arrive from then on.",
+        "Choose the source of each value. Earlier visits are updated too.",
     ),
     FindingKind.NO_UTM_SOURCE: _Words(
         Severity.WARNING,
@@ -227,12 +226,12 @@ _WORDS = {
         "Orders without a visit before them",
         "They are not linked to a visit, so they are unattributed.",
         "Pass the visitor's `trk_token`, or the e-mail address that the page has identified, with "
-        "the order, and see that the snippet is on every page, the checkout included.",
+        "the order, and make sure that the snippet is on every page, including the checkout.",
     ),
     FindingKind.ORDERS_WITHOUT_EMAIL: _Words(
         Severity.NOTE,
         "Orders without an e-mail address",
-        "Buyers are not recognized on another device, and ad platforms match fewer of them.",
+        "Buyers are not recognised on another device, and ad platforms match fewer of them.",
         "Send `email` with the order.",
     ),
     FindingKind.LEFT_OUT_MONEY: _Words(
@@ -247,13 +246,13 @@ _WORDS = {
         Severity.WARNING,
         "Events from the future",
         "They are not in reports before that time.",
-        "Look at the clock, or the time zone, of what sends them; without `event_time` an event "
-        "counts when it arrives.",
+        "Check the clock and the time zone of the sender. Without `event_time`, an event counts when "
+        "it arrives.",
     ),
     FindingKind.LATE_EVENTS: _Words(
         Severity.NOTE,
         "Events that arrived a week late or more",
-        "Reports of that week have changed since, and ad platforms take only recent events.",
+        "Reports of that week have changed since, and ad platforms accept only recent events.",
         "Send events when they happen. Imports of the past are not counted here.",
     ),
 }

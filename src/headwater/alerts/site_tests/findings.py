@@ -109,10 +109,10 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
         return SiteFault(
             FaultKind.TAG_ABSENT,
             "No page view, and no tag in the page itself",
-            "The page has Google Tag Manager and no tag of the tracker: one that Tag Manager makes"
-            " shows only in a browser, and none has reported yet.",
-            "Open the page by the link, see that the tag fires on all pages, and that the container"
-            " is published.",
+            "The page has Google Tag Manager and no tag of the tracker: a tag that Tag Manager"
+            " creates appears only in a browser, and none has reported yet.",
+            "Open the page by the link, and make sure that the tag fires on all pages and that the"
+            " container is published.",
         )
     return SiteFault(
         FaultKind.TAG_ABSENT,
@@ -178,7 +178,7 @@ def _check_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]
         return
     yield SiteFault(
         FaultKind.ORIGIN_UNKNOWN,
-        "Reports of this address are refused",
+        "Reports from this address are refused",
         about,
         f"Add `{_quote(origin)}` to the site's addresses, if it is yours.",
     )

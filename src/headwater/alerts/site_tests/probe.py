@@ -124,7 +124,7 @@ class _Probing:
     ) -> TagFacts:
         address, key = _resolve(page_url, tag.source), tag.site[:LONGEST_KEY]
         if address is None:
-            fault = "is no address"
+            fault = "is not an address"
             return TagFacts(
                 source=tag.source[:LONGEST_ADDRESS],
                 key=key,

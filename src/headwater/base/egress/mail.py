@@ -63,8 +63,7 @@ class _Dialogue:
         except smtplib.SMTPRecipientsRefused as error:
             code, reply = next(iter(error.recipients.values()))
             raise MailError(
-                f"{server.host} does not take mail for this address ({_reply(reply)}). Check "
-                "how it is spelt.",
+                f"{server.host} does not accept mail for this address ({_reply(reply)}). Check its spelling.",
                 is_final=code >= 500,
             ) from None
         except smtplib.SMTPSenderRefused as error:
@@ -75,11 +74,11 @@ class _Dialogue:
             ) from None
         except smtplib.SMTPNotSupportedError:
             raise MailError(
-                f"{server.host} does not take addresses, or passwords, of this kind.", is_final=True
+                f"{server.host} does not support such an address or password.", is_final=True
             ) from None
         except smtplib.SMTPResponseException as error:
             raise MailError(
-                f"{server.host} did not take the message ({_reply(error.smtp_error)}).",
+                f"{server.host} did not accept the message ({_reply(error.smtp_error)}).",
                 is_final=500 <= error.smtp_code < 600,
             ) from None
         except ssl.SSLError as error:
@@ -87,7 +86,7 @@ class _Dialogue:
             raise MailError(
                 f"TLS with {server.name} failed: {reason}. The operator must check "
                 "the host in HEADWATER_SMTP_URL, which the certificate must name, and whether the "
-                "port is one of smtps:// or of smtp://."
+                "port is for smtps:// or for smtp://."
             ) from None
         except TimeoutError:
             raise self._late() from None
@@ -117,7 +116,7 @@ class _Dialogue:
         try:
             client.login(self.server.user, self.server.password)
         except (smtplib.SMTPAuthenticationError, smtplib.SMTPNotSupportedError) as error:
-            reply = _reply(getattr(error, "smtp_error", b"")) or "it takes no passwords"
+            reply = _reply(getattr(error, "smtp_error", b"")) or "it does not accept passwords"
             raise MailError(
                 f"{self.server.host} refuses the user name or password in HEADWATER_SMTP_URL "
                 f"({reply}). The operator must correct them."
@@ -162,7 +161,7 @@ class _Dialogue:
             timer.cancel()
 
     def _late(self) -> MailError:
-        return MailError(f"{self.server.name} did not answer in time. It is tried again.")
+        return MailError(f"{self.server.name} did not answer in time. The message will be retried.")
 
     def _unreachable(self, error: Exception) -> MailError:
         if isinstance(error, socket.gaierror):

@@ -76,7 +76,7 @@ def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES)
     if len(columns) == 1 and not guesses and not choices.mapped:
         raise UnreadableError(
             f"The file has one column only, “{columns[0][:60]}”. Cells must be separated by "
-            "commas, semicolons, tabs or bars: export it as CSV again."
+            "commas, semicolons, tabs or vertical bars: export it as CSV again."
         )
     return dialect
 

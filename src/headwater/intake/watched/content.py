@@ -71,7 +71,7 @@ async def _read_file(folder: Path | None, access: FileAccess) -> bytes:
     except FileNotFoundError:
         raise FetchError(WatchFault.MISSING, "The file does not exist.") from None
     except NotARegularFileError:
-        raise FetchError(WatchFault.ADDRESS, "The path has a symbolic link, or names no file.") from None
+        raise FetchError(WatchFault.ADDRESS, "The path has a symbolic link, or is not a file.") from None
     except OSError as error:
         raise FetchError(WatchFault.MISSING, f"The file cannot be read: {error.strerror}.") from None
     if len(content) > MOST_BYTES:
@@ -92,11 +92,11 @@ async def _get_from_web(sender: HttpSender, access: FileAccess) -> bytes:
         except ValueError:
             next_address = None
         if next_address is None or next_address.scheme != "https":
-            raise FetchError(WatchFault.ADDRESS, "The address leads to one that may not be called.")
+            raise FetchError(WatchFault.ADDRESS, "The address redirects to one that is not allowed.")
         if next_address.host != address.host:
             authorization = None
         address = next_address
-    raise FetchError(WatchFault.ADDRESS, f"The address leads to more than {MOST_REDIRECTS} others.")
+    raise FetchError(WatchFault.ADDRESS, f"The address redirects more than {MOST_REDIRECTS} times.")
 
 
 async def _request_object(sender: HttpSender, access: FileAccess, moment: datetime) -> EgressRequest:

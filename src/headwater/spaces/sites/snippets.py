@@ -84,7 +84,7 @@ def describe_custom_html(snippet: Snippet, *, accepts_amounts: bool) -> list[Ins
         Instruction(
             "Create a tag of the type Custom HTML",
             "With the trigger `Initialization - All Pages`. Tag Manager drops `data-` attributes of"
-            " script tags, so this one is made by a few lines.",
+            " script tags, so a few lines create the tag.",
             loader,
         ),
         Instruction(
@@ -111,7 +111,7 @@ def _html(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
     steps = [
         Instruction(
             "Put the snippet into the head of every page",
-            "Best right after `<head>`, checkout and thank-you page included. The first"
+            "Best right after `<head>`, also on the checkout and thank-you pages. The first"
             " line queues calls until the tracker is loaded.",
             f"{STUB}\n{snippet.tag}",
         ),
@@ -136,7 +136,7 @@ def _tag_manager(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
         Instruction(
             "Load the tracker",
             "Tags, New, `Headwater`, with the trigger `Initialization - All Pages` and these fields."
-            " Submit the container when the tags below are there, too.",
+            " Submit the container once you have added the tags below.",
             _fill(shop_code.TAG_MANAGER_FIELDS, snippet).replace("__CONSENT__", _consent_source(snippet)),
         ),
         Instruction(
@@ -166,7 +166,7 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
         Instruction(
             "Put the snippet into the theme",
             "Online Store, Themes, Edit code: into `layout/theme.liquid`, right before `</head>`."
-            " Its last lines put the visitor's token into the cart, from where the order has it.",
+            " Its last lines put the visitor's token into the cart, and so into the order.",
             _fill(shop_code.SHOPIFY_THEME, snippet),
         ),
         Instruction(
@@ -179,8 +179,8 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
             "Checkout: have Shopify report the order",
             "Settings, Notifications, Webhooks: `Order payment`, as JSON, to the address that"
             " `Shop and payments` gives you. The order carries the token from the cart, so it is tied to"
-            " the visit. What is bought without a cart carries none: the custom pixel, see Shopify"
-            " in the documentation, reports whose checkout it was.",
+            " the visit. An order without a cart has no token: the custom pixel (see Shopify in the"
+            " documentation) reports whose checkout it was.",
         ),
     ]
 
@@ -246,8 +246,8 @@ def _server_order(snippet: Snippet) -> Instruction:
 
 _PAGE_ORDER = Instruction(
     "Or report the order from the thank-you page",
-    "It is simpler, but anyone can send any amount. What the server reports of the same"
-    " `order_id` takes its place.",
+    "It is simpler, but anyone can send any amount. An order that the server reports with"
+    " the same `order_id` replaces it.",
     shop_code.PAGE_ORDER,
 )
 
@@ -270,8 +270,8 @@ def _fill(code: str, snippet: Snippet) -> str:
 def _granting(code: str, where: str) -> Instruction:
     return Instruction(
         "Report the visitor's decision",
-        f"{where} Until then nothing is sent and nothing is stored; `trk.consent(false)` forgets"
-        " what there was.",
+        f"{where} Until then nothing is sent and nothing is stored; `trk.consent(false)` deletes"
+        " what was stored.",
         code,
     )
 

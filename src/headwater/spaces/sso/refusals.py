@@ -42,10 +42,10 @@ class SsoReason(StrEnum):
 class Advice(StrEnum):
     """What the person can do."""
 
-    AGAIN = "Log in again. If it still fails, tell the operator."
+    AGAIN = "Log in again. If it still fails, contact the operator."
     ACCOUNT = "Use another account, or ask the operator to admit this one."
     LATER = "Wait a moment and log in again."
-    OPERATOR = "Tell the operator: the provider or its settings here must be corrected."
+    OPERATOR = "Contact the operator: the provider or its settings here must be corrected."
 
 
 _UNTRUSTED = "The provider's answer cannot be trusted"
