@@ -55,7 +55,7 @@ from headwater.spaces.accounts.tokens import MAX_TOKENS
 from headwater.spaces.audit.entries import AuditChange, add_entry
 
 FORM = "authorize"
-_USED = "This page was used before: go back to the assistant and connect it again."
+_USED = "This page was already used. Go back to the assistant, and connect it again."
 
 add_templates("headwater.assistants.oauth")
 
