@@ -220,7 +220,7 @@ def test_a_file_from_nothing_to_its_rows(
     hand.look()
     file.set_input_files([{"name": f"{HOSTILE}.csv", "mimeType": "text/csv", "buffer": ORDERS}])
     hand.press(page.get_by_role("button", name="Upload"))
-    expect(page.get_by_label("What Gesamtbetrag is")).to_have_value("amount")
+    expect(page.get_by_label("Field of Gesamtbetrag")).to_have_value("amount")
     expect(page.get_by_label("Amounts")).to_have_value("comma")
     expect(page.get_by_label("Dates")).to_have_value("dmy")
     hand.look()

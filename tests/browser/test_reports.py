@@ -121,7 +121,7 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
     page.keyboard.press("w")
     page.wait_for_url(re.compile(r"period=last\+7\+days"))
     page.locator(".choices-bar summary").first.click()
-    page.get_by_role("button", name="Turn keys off").click()
+    page.get_by_role("button", name="Turn shortcuts off").click()
     page.keyboard.press("Escape")
     expect(page.locator("details.menu[open]")).to_have_count(0)
     page.keyboard.press("q")

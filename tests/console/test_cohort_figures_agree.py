@@ -181,7 +181,7 @@ def faults_of_page(
         if row and values != list(map(format_figure, right)):
             yield f"the page has {values} instead of {right}: {cells[0].text}"
     unmatched = sum((Decimal(repr(month_row["spend"])) for month_row in answer["unmatched"]), Decimal(0))
-    in_no_row = re.search(r'<data value="([^"]+)">[^<]+</data> EUR of spend is in no row', page.html)
+    in_no_row = re.search(r'<data value="([^"]+)">[^<]+</data> EUR of spend is not in any row', page.html)
     if in_no_row is None or in_no_row[1] != f"{unmatched.normalize():f}":
         yield f"the page has other spend in no row than {unmatched}"
 

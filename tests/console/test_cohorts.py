@@ -62,7 +62,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     tiktok = page.row("keys", "TikTok ads")
     assert [cell.value for cell in tiktok[1:]] == ["1", "110", "110", "130"]
     assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
-    assert '<data value="5">5.00</data> EUR of spend is in no row' in page.html
+    assert '<data value="5">5.00</data> EUR of spend is not in any row' in page.html
     tiktok_page = PageTables(owner.browser.get(tiktok[0].link or "").text)
     row = tiktok_page.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]

@@ -45,8 +45,8 @@ def test_it_works(stage: Stage, owner: Person) -> None:
 
 def test_the_empty_state(stage: Stage, owner: Person) -> None:
     text = show(owner, list_path(stage.space_id, stage.company()))
-    assert "No contact belongs to it now." in text
-    assert "Nothing is known that its contacts did." in text
+    assert "No contacts belong to this company." in text
+    assert "No activity yet." in text
 
 
 def test_its_contacts_and_its_timeline_go_on(stage: Stage, owner: Person) -> None:

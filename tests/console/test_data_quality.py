@@ -239,7 +239,7 @@ def test_rejected_rows_are_replayed(
     assert findings(page) == {FindingKind.EVENTS_REJECTED: 2}
     assert "unknown kind: &lt;x&gt;" in page
     answer = owner.browser.fill(path, f"{path}/replay")
-    assert "They are being processed again" in answer.text
+    assert "The events are being processed again" in answer.text
     row = connection.execute(
         "WITH gone AS (DELETE FROM inbox WHERE space_id = %s RETURNING id) SELECT count(*) FROM gone",
         (space_id,),

@@ -41,8 +41,8 @@ def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int
     [
         ("1000", "NOK", ("1,000.00 NOK", "150.00 USD in reports", "(150.00 USD)")),
         ("-0.1", "NOK", ("-0.10 NOK", "-0.02 USD in reports", "(-0.02 USD)")),
-        ("5", "XAF", ("5.00 XAF", "not counted in reports", "(in no sum)")),
-        ("100000000000000", "USD", ("100,000,000,000,000.00 USD", "too large", "(in no sum)")),
+        ("5", "XAF", ("5.00 XAF", "not counted in reports", "(not counted in reports)")),
+        ("100000000000000", "USD", ("100,000,000,000,000.00 USD", "too large", "(not counted in reports)")),
         ("7", "USD", ("7.00 USD", "", "")),
         ("7", None, ("7.00 USD", "(the Space's currency)", "")),
     ],

@@ -104,7 +104,7 @@ def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> N
         ({"address": "x" * 5000, "source": "email"}, "address", "5,000 characters"),
         ({"address": PAGE, "source": "direct"}, "source", "have no link"),
         ({"address": PAGE, "source": "nothing"}, "source", "choose a source from the list"),
-        ({"address": PAGE, "source": "email", "ad": "x" * 513}, "ad", "may have 512"),
+        ({"address": PAGE, "source": "email", "ad": "x" * 513}, "ad", "at most 512"),
     ],
 )
 def test_what_is_no_link(owner: Person, path: str, query: dict[str, str], field: str, rule: str) -> None:
@@ -223,7 +223,7 @@ def test_a_file(owner: Person, path: str) -> None:
         ("", "The table has no rows"),
         ("\n \n", "The table has no rows"),
         (f"{PAGE},email\n" * (MOST_ROWS + 1), "There are more than 1,000 rows"),
-        ("address,colour\nx,y", "Line 1 names a column “colour”; there are address, source"),
+        ("address,colour\nx,y", "Line 1 has an unknown column “colour”. The columns are address, source"),
         ("address,url\nx,y", "names the column address more than once"),
         (f"{PAGE},{'x' * 140_000}", "Line 1 can't be read"),
     ],

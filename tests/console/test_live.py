@@ -138,7 +138,7 @@ def test_the_latest_fifty(owner: Person, stage: Stage, path: str, now: datetime)
         stage.event(contact, event_time=now, received_at=now - timedelta(seconds=60 - index))
     answer = owner.browser.get(path)
     assert len(lines(answer)) == 50
-    assert "These are the latest 50." in answer.text
+    assert "Only the latest 50 are listed." in answer.text
     assert "60 events in the last 30 minutes" in answer.text
 
 

@@ -126,7 +126,7 @@ def test_it_works(desk: Desk) -> None:
         ("Bestellnummer", "order_id"), ("E-Mail", "email"), ("Gesamtbetrag", "amount"),
         ("Bestelldatum", "event_time"),
     ):  # fmt: skip
-        assert re.search(rf"What {column} is.*?<option selected>{field}<", page, re.DOTALL)
+        assert re.search(rf"Field of {column}.*?<option selected>{field}<", page, re.DOTALL)
     for fragment in ('value="dmy" selected', 'value="comma" selected', "selected>purchase<"):
         assert fragment in page
 

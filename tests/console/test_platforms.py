@@ -276,7 +276,7 @@ def test_pages_of_deliveries(owner: Person, space_id: int, stage: Stage) -> None
 def test_bad_parameters(owner: Person, busy: int, space_id: int, query: str) -> None:
     page = owner.browser.get(f"/console/spaces/{space_id}/platforms/{busy}?{query}")
     assert page.status_code == 422
-    assert "Shown are all deliveries." in page.text
+    assert "All deliveries are shown." in page.text
 
 
 def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> None:

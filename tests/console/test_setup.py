@@ -130,7 +130,7 @@ def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> No
     stage.destination(name="A", tested_at=tested_at, test_ok=True, test_message="Fine.")
     page = owner.browser.get(path).text
     assert ticks(page)["Destination tested"]
-    assert "went well, <time" in page
+    assert "passed, <time" in page
     assert "Fine." not in page
     stage.destination(name="B", tested_at=tested_at, test_ok=False, test_message="No <token>.")
     untested_id = stage.destination(name="C")

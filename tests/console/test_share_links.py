@@ -192,7 +192,7 @@ def test_viewers_see_them_and_make_none(person: Callable[..., Person], space_id:
     share(person(Role.ADMIN), space_id, "For Bob")
     page = person(Role.VIEWER).browser.get(f"/console/spaces/{space_id}/share-links").text
     assert "For Bob" in page
-    assert "Make link" not in page
+    assert "Create link" not in page
     assert "Revoke" not in page
 
 

@@ -70,7 +70,7 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.SPEND_IMPORTS: ("New spend", "Spend rows that arrived."),
     ChangeCause.RATES: ("Exchange rates", "Exchange rates were added or changed."),
     ChangeCause.TRAINED_MODELS: ("Trained models", "Credit uses another trained model."),
-    ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
+    ChangeCause.HALF_LIFE: ("Half-life", "The half-life of time decay was changed."),
 }
 
 

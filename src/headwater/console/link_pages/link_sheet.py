@@ -136,7 +136,9 @@ def _read_head(lines: list[tuple[int, list[str]]]) -> tuple[Sequence[str], list[
         return COLUMNS, lines
     for cell, name in zip(cells, names, strict=True):
         if name and name not in COLUMNS:
-            raise _Unreadable(f"Line {line} names a column “{cell[:80]}”; there are {', '.join(COLUMNS)}.")
+            raise _Unreadable(
+                f"Line {line} has an unknown column “{cell[:80]}”. The columns are {', '.join(COLUMNS)}."
+            )
         if name and names.count(name) > 1:
             raise _Unreadable(f"Line {line} names the column {name} more than once.")
     return names, lines[1:]

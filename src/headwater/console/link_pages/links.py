@@ -124,13 +124,13 @@ def read_link_form(request: Request) -> LinkForm:
     for name, value in values.items():
         longest = LONGEST_ADDRESS if name == "address" else MAX_VALUE
         if len(value) > longest:
-            rule = f"The {TITLES[name]} has {len(value):,} characters, and may have {longest:,}."
+            rule = f"The {TITLES[name]} has {len(value):,} characters; at most {longest:,} are allowed."
             errors[name], values[name] = [rule], value[:200]
     source = values["source"]
     if source and source not in LINKED:
         values["source"] = ""
         is_known = source in SOURCES
-        rule = "Visits from this source have no link" if is_known else "There is none"
+        rule = "Visits from this source have no link" if is_known else "This source does not exist"
         errors["source"] = [f"{rule}: choose a source from the list."]
     if values["address"] and not errors:
         try:
@@ -161,7 +161,7 @@ async def send_qr_code(request: Request) -> Response:
     async with services(request).database.connection() as connection:
         await enter(connection, request, visitor)
     if not form.is_complete:
-        raise Invalid(form.errors or {"address": ["There is no link without address and source."]})
+        raise Invalid(form.errors or {"address": ["Enter an address and choose a source."]})
     link = build_link(form.address, form.parts)
     try:
         image = await asyncio.to_thread(qr_code.draw_qr_code, link)

@@ -115,7 +115,7 @@ def _read_test(request: Request) -> tuple[AddressTest, Errors]:
     for name, word in TESTED.items():
         if len(values[name]) > LONGEST_ADDRESS:
             size = f"The {word} has {len(values[name]):,} characters."
-            errors[name] = [f"{size} {LONGEST_ADDRESS:,} are read at most. Paste the beginning."]
+            errors[name] = [f"{size} At most {LONGEST_ADDRESS:,} are read: paste the beginning."]
             values[name] = values[name][:200]
     return AddressTest(values["url"], values["referrer"], values["find"][:200]), errors
 

@@ -127,7 +127,7 @@ def _duplicate(values: Mapping[str, Any], space: Space, base: str) -> dict[str, 
     event = values["event_id"]
     repeated = {} if event is None else _event(values, space)
     return {
-        "title": "A repeat",
+        "title": "A duplicate",
         **repeated,
         "source": "",
         "state": "duplicate",

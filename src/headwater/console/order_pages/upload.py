@@ -26,7 +26,7 @@ from headwater.spaces.audit.entries import AuditChange
 ROUTES = SpacePages("/orders/imports")
 FORM = "upload"
 KINDS_IN_WORDS = {
-    "orders": ("Past orders", "The export of a Shopify or WooCommerce shop, as it is."),
+    "orders": ("Past orders", "The unchanged export of a Shopify or WooCommerce shop."),
     "events": ("Other orders and events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Existing data is never replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click without an event."),

@@ -35,7 +35,7 @@ STATUSES = {
     Status.ACCEPTED: "became an event, or already was one",
     Status.IGNORED: "nothing to store",
     Status.PAUSED: "stored while the webhook was paused",
-    Status.REFUSED: "made no event",
+    Status.REFUSED: "created no event",
 }
 
 

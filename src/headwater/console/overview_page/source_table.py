@@ -25,7 +25,7 @@ OPEN = "open"
 MOST_ROWS = 12
 _NO_SPEND = "No spend"
 _SEVERAL = "Several sources together"
-_UNSEEN = "No visit belongs to it"
+_UNSEEN = "No visits are counted here"
 _NO_COMPARISON = "No comparison with an earlier period"
 
 
@@ -92,7 +92,7 @@ class SourceTable:
         if self._view.is_monetary:
             yield TableColumn(self._conversions_title)
         if self._has_visits:
-            yield TableColumn("Visits", "By their own source, without robots")
+            yield TableColumn("Visits", "By the visit's own source, without bots")
             yield TableColumn("Rate", "Conversions whose credited touchpoint is a visit, per visit")
         yield TableColumn("Spend")
         yield TableColumn("ROAS", "Revenue credited to it, divided by its spend")

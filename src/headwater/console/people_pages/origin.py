@@ -107,12 +107,10 @@ def _untouched(
         )
     sentences.append(_explain_browser(explanation, around))
     if around.company_touched and not view.by_company:
+        sentences.append("Other contacts of its company have touchpoints.")
         other_view = PathView(view.window_days, "company")
         return OriginAnswer(
-            "Why unattributed?",
-            tuple(sentences),
-            other_view,
-            "Other contacts of its company have touchpoints",
+            "Why unattributed?", tuple(sentences), other_view, "Show the whole company's path"
         )
     return OriginAnswer("Why unattributed?", tuple(sentences))
 

@@ -37,7 +37,7 @@ def describe_standing(row: DestinationRow) -> Standing:
 def describe_token(row: DestinationRow) -> Standing:
     platform = find_platform(row)
     if not row.secret_names and platform is not None and platform.secrets:
-        return Standing("missing", "bad", "There is none.")
+        return Standing("missing", "bad", "No token is stored.")
     if row.status == "held":
         return Standing("refused", "bad", "Replace it, test it, then resume.")
     if row.test_ok:

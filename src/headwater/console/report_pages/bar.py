@@ -312,6 +312,11 @@ def window_title(days: str) -> str:
     return f"{days} day{'s' * (days != '1')}"
 
 
+def describe_window(days: str) -> str:
+    """Return a window in words, before the name of an event."""
+    return "any time before" if days == "0" else f"within {window_title(days)} before"
+
+
 _MODELS = {name: model_title(name) for name in MODELS}
 _WINDOWS = {str(days): window_title(str(days)) for days in WINDOWS}
 

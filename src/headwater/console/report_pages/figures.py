@@ -38,7 +38,7 @@ _REASONS = {
     Measure.CONTACTS: "One person can be in several rows",
     Measure.REVENUE: "No amount",
     Measure.CREDITED_REVENUE: "No amount",
-    Measure.VISITS: "No visit belongs to it",
+    Measure.VISITS: "No visits are counted here",
 }
 """Why a figure may be missing, unless the page knows better."""
 

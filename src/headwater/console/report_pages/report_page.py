@@ -15,7 +15,7 @@ from headwater.attribution.trained_models.choice import NotTrained, find_current
 from headwater.attribution.trained_models.nightly_runs import PURCHASE, explain_missing_model
 from headwater.console.pages import render
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.bar import ReportBar, window_title
+from headwater.console.report_pages.bar import ReportBar, describe_window, window_title
 from headwater.console.report_pages.basis import describe_no_credit
 from headwater.console.report_pages.saved_views import SavedView, list_views
 from headwater.console.report_pages.view import ReportView
@@ -68,7 +68,9 @@ class ReportPage:
 
     async def _explain_missing_model(self, connection: AsyncConnection) -> str:
         if await find_current(connection, self.space.id, PURCHASE) is not None:
-            return "Train one for the selected conversions: only purchases train themselves."
+            return (
+                "Train one for the selected conversions: only models of purchases are trained automatically."
+            )
         missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
         return missing.reason
 
@@ -91,6 +93,7 @@ class ReportPage:
             space=self.space,
             shared=self.shared,
             window=window,
+            window_before=describe_window(self.view.attribution_window),
             reasons=describe_no_credit(window, "order" if self.view.is_monetary else "conversion"),
             **values,
         )

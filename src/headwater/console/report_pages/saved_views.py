@@ -106,7 +106,7 @@ def _find_broken_rules(name: str, page: str, query: str, pages: Container[str]) 
     if page not in pages:
         rules["page"] = "must be an existing page."
     if not is_address_query(query):
-        rules["query"] = f"must have at most {LONGEST_QUERY} characters of an address."
+        rules["query"] = f"must be an address's query of at most {LONGEST_QUERY} characters."
     return rules
 
 

@@ -116,7 +116,7 @@ async def _create(visit: PageVisit) -> str:
         "with_notes": visit.form.text("notes") == "yes",
     }
     if await fetch_optional(visit.connection, queries["create"], values) is None:
-        raise Invalid.of("name", f"cannot be made: there are {MOST} links, revoke one first.")
+        raise Invalid.of("name", f"cannot be created: there are {MOST} links, revoke one first.")
     return token
 
 

@@ -34,7 +34,7 @@ from headwater.base.dates import format_day, format_days
 from headwater.console.audited import note_change
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
-from headwater.console.report_pages.bar import conversion_title, model_title, window_title
+from headwater.console.report_pages.bar import conversion_title, describe_window, model_title, window_title
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visits import PageVisit, SentForm, SpacePages, open_visit, read_sent_form
 from headwater.events.accepted import EVENT_NAMES
@@ -121,7 +121,7 @@ async def show_trained_model(visit: PageVisit) -> Response:
         "models": models,
         "model_title": model_title,
         "source_title": format_title,
-        "window_title": window_title,
+        "describe_window": describe_window,
         "compared": ReportView(trained_model=trained_model.name).link(visit.path("/models"), models=COMPARED),
     }
     return visit.render("trained_model.html", values)

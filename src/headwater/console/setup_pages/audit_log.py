@@ -95,7 +95,7 @@ def _read_search(typed: dict[str, str], before: str, space: Space) -> AuditSearc
     if typed["way"] and typed["way"] not in WAYS:
         raise Invalid.of("way", f"must be one of {', '.join(Way)}.")
     if typed["kind"] and typed["kind"] not in KINDS:
-        raise Invalid.of("kind", "is not a kind of thing that the log has.")
+        raise Invalid.of("kind", "is not a kind of change in the log.")
     return AuditSearch(
         since=first and first_instant(datetime.combine(first, time.min), space.zone),
         until=last and first_instant(datetime.combine(last + timedelta(days=1), time.min), space.zone),

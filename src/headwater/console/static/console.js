@@ -81,7 +81,7 @@ function restore(unsent) {
       else if (field.value === value) field.checked = ticked;
     }
   }
-  if (form) announce("Nothing was saved, because you had to log in or confirm it first. What you typed is here again: send it once more.", "note");
+  if (form) announce("Nothing was saved, because you had to log in or confirm it first. Your input is here again: submit it once more.", "note");
 }
 
 // Submit a form once, even if its button is pressed repeatedly.
@@ -121,7 +121,7 @@ const KEYS_OFF = "headwater keys off";
 const keysButton = document.querySelector("[data-keys]");
 function showKeys() {
   keysButton.hidden = false;
-  keysButton.textContent = localStorage.getItem(KEYS_OFF) ? "Turn keys on" : "Turn keys off";
+  keysButton.textContent = localStorage.getItem(KEYS_OFF) ? "Turn shortcuts on" : "Turn shortcuts off";
 }
 if (keysButton) {
   showKeys();
@@ -215,7 +215,7 @@ for (const input of document.querySelectorAll("input[type=file][data-most]")) {
   input.addEventListener("change", () => {
     const megabytes = (input.files[0]?.size ?? 0) / 1e6;
     const isLarge = megabytes > Number(input.dataset.most);
-    input.setCustomValidity(isLarge ? `The file has ${Math.ceil(megabytes)} MB, and ${input.dataset.most} MB can be sent at most.` : "");
+    input.setCustomValidity(isLarge ? `The file has ${Math.ceil(megabytes)} MB; the limit is ${input.dataset.most} MB.` : "");
     if (isLarge) input.reportValidity();
   });
 }

@@ -19,7 +19,7 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
       form.submit();
     } catch (error) {
       delete form.dataset.sent;
-      show(error.name === "InvalidStateError" ? "This device has a passkey for your account already." : "No passkey was used. Try again.");
+      show(error.name === "InvalidStateError" ? "This device already has a passkey for your account." : "No passkey was used. Try again.");
     }
   });
 
