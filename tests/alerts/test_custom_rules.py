@@ -368,7 +368,7 @@ def test_at_most_fifty_rules(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> N
     assert stored_rules.MOST == 50
     monkeypatch.setattr(stored_rules, "MOST", 1)
     rules.create(WASTE)
-    with pytest.raises(Invalid, match="there are 1, delete one first"):
+    with pytest.raises(Invalid, match="there are 1, the maximum"):
         rules.create(WASTE)
 
 

@@ -130,7 +130,7 @@ def test_it_works(looker: Looker, stage: Stage) -> None:
     assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
     (step,) = looker.told
     assert step.title == "Visits stopped: 0 in an hour, usually 19 to 41"
-    assert step.cause.startswith("Almost no page sends visits while 20 orders came")
+    assert step.cause.startswith("Almost no page sends visits while 20 orders arrived")
     assert step.at == noon(-1)
     looker.look(noon(0.1), noon(1.1))
     assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]

@@ -22,11 +22,13 @@ from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
 from tests.mcp.assistants import Assistant
 
 
-def fail(error: Exception) -> CallToolResult:
+def fail(error: Exception, *, writes: bool = False) -> CallToolResult:
     async def call(_: Any, __: Any) -> Any:
         raise error
 
-    tool = Tool(name="probe", title="Probe", description="", answer={}, call=call, hint="Look.")
+    tool = Tool(
+        name="probe", title="Probe", description="", answer={}, call=call, hint="Look.", writes=writes
+    )
     asking = cast("Any", SimpleNamespace(may_write=True))
     return asyncio.run(call_tool({"probe": tool}, asking, "probe", {}))
 
@@ -49,6 +51,11 @@ def test_it_works(error: Exception, told: str) -> None:
     assert result.is_error
     assert result.structured_content is None
     assert [content.model_dump()["text"] for content in result.content] == [told]
+
+
+def test_a_write_that_waits_too_long_can_be_repeated() -> None:
+    (content,) = fail(QueryCanceled("x"), writes=True).content
+    assert content.model_dump()["text"] == AWAY
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), UniqueViolation("Key (email)=(a@b.c)")])

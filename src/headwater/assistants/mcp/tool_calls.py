@@ -66,7 +66,7 @@ def _explain(tool: Tool, error: Exception) -> str:
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
-        return TOO_LONG
+        return AWAY if tool.writes else TOO_LONG  # a write has no range to shorten: it waited for a lock
     if isinstance(error, UNAVAILABLE):
         requests_outage.fail(error)
         return AWAY
