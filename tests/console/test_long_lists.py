@@ -88,7 +88,7 @@ def test_names_on_data_quality(owner: Person, fill: Callable[[str], None], space
     fill("/sources")
     page = owner.browser.get(f"/console/spaces/{space_id}/data-quality")
     assert len(page.content) < LARGEST
-    assert "and has all 10,000" in page.text
+    assert "which lists all 10,000" in page.text
 
 
 def test_a_short_list_has_no_search(owner: Person, space_id: int) -> None:
