@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from headwater.console import login
+from headwater.console.login import LoginWays
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import User
 from tests.browser.test_console import Visit
@@ -188,10 +189,14 @@ def test_the_reference(look: Callable[..., Visit]) -> None:
 def test_the_page_before_there_is_an_account(
     look: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nobody(_: object) -> bool:
+    async def no_user(_: object) -> bool:
         return False
 
-    monkeypatch.setattr(login, "any_user", nobody)
+    async def no_ways(_: object) -> LoginWays:
+        return LoginWays([], [], False)
+
+    monkeypatch.setattr(login, "any_user", no_user)
+    monkeypatch.setattr(login, "load_login_ways", no_ways)
     visitor = look(WIDTHS[0])
     visitor.goto("/")
     assert visitor.page.get_by_text("There is no account yet.").is_visible()
