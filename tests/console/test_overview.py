@@ -12,7 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.console.report_pages import events
 from headwater.console.tables import NONE
+from headwater.reports.questions.credits import CreditList, CreditsQuery, query_credits
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
@@ -76,6 +78,28 @@ def test_latest_orders(owner: Person, stage: Stage, space_id: int, of_last_day: 
     latest = page.html.partition('<ul class="latest">')[2].partition("</ul>")[0]
     assert re.findall(r"order-\d+", latest) == [f"order-{number}" for number in range(5)]
     assert latest.count("E-mail") == 5
+
+
+@pytest.mark.parametrize(("of_last_day", "periods"), [(5, 1), (4, 2)])
+def test_latest_orders_read_the_whole_period_only_if_they_must(
+    owner: Person,
+    stage: Stage,
+    space_id: int,
+    monkeypatch: pytest.MonkeyPatch,
+    of_last_day: int,
+    periods: int,
+) -> None:
+    queries: list[CreditsQuery] = []
+
+    async def count(connection: psycopg.AsyncConnection, space_id: int, query: CreditsQuery) -> CreditList:
+        queries.append(query)
+        return await query_credits(connection, space_id, query)
+
+    monkeypatch.setattr(events, "query_credits", count)
+    for hours in range(1, of_last_day + 1):
+        stage.event(stage.contact(), event_time=datetime.now(UTC) - timedelta(hours=hours), amount="10")
+    Overview(owner, space_id)
+    assert len(queries) == periods
 
 
 @pytest.mark.parametrize(
