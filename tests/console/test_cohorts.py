@@ -121,6 +121,13 @@ def test_other_figures(owner: Person, space_id: int, stage: Stage, figure: str, 
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(("query", "is_kept"), [("figure=customers", True), ("", False)])
+def test_a_row_opens_with_the_chosen_figure(owner: Person, space_id: int, query: str, is_kept: bool) -> None:
+    row = make_page(owner, space_id, query).row("keys", "TikTok ads")
+    assert ("figure=customers" in (row[0].link or "")) == is_kept
+
+
+@pytest.mark.usefixtures("shop")
 def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
     answer = owner.browser.get(f"/console/spaces/{space_id}/cohorts.csv?group=channel")
     assert answer.headers["content-disposition"].startswith('attachment; filename="cohorts-')
