@@ -115,7 +115,7 @@ async def _closed(port: int, connections: int, seconds: float, requests: Iterato
 
 
 class _Clients:
-    """Connections that are reopened when the server ends them, like those of real clients."""
+    """Connections that reopen when the server ends them, like a real client's."""
 
     def __init__(self, port: int, requests: Iterator[Request]) -> None:
         self._port, self._requests = port, requests
@@ -130,7 +130,7 @@ class _Clients:
         await asyncio.get_running_loop().create_connection(make, "127.0.0.1", self._port)
 
     def send(self, moment: float) -> None:
-        """Send a request with the time at which it was due, even if it has to wait for a connection."""
+        """Send a request, or queue it until a connection is free. `moment` is its due time."""
         if self._free:
             self._free.popleft().send(next(self._requests), moment)
         else:

@@ -57,7 +57,7 @@ def hosts(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def target(host: str) -> str:
-    """Return Headwater's result for a host: a source or a platform, the reason why it has none, or `-`."""
+    """Return Headwater's result for a host: a source, a platform, the reason for no source, or `-`."""
     is_app = host.startswith(("com.", "org."))
     address = read_address(f"{'android-app' if is_app else 'https'}://{host}")
     if address is None:

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.models import Judgement, SpaceCounts
 from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import OF_DESTINATIONS, SHARES, Rule
-from headwater.base.dates import format_moment
+from headwater.base.dates import format_day_and_time
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.people.identity.senders import Sender
 from headwater.sources.titles import format_title
@@ -136,8 +136,8 @@ async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     last = max(moment for _, _, moment in senders).astimezone(evidence.space.zone)
     if judgement.is_severe:
         return (
-            f"Orders came mostly {way}, the last one on {format_moment(last)}. Visits are normal, so the "
-            "system that reports orders has probably stopped."
+            f"Orders came mostly {way}, the last one on {format_day_and_time(last)}. Visits are normal, so "
+            "the system that reports orders has probably stopped."
         )
     return (
         f"Only some orders arrive, mostly {way} until now, while visits are normal. One of several "

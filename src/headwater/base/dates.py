@@ -25,14 +25,14 @@ def format_month(day: date) -> str:
     return f"{day:%b %Y}"
 
 
-def format_moment(moment: datetime) -> str:
+def format_day_and_time(moment: datetime) -> str:
     """Return `5 Nov 2026, 14:05`."""
     return f"{format_day(moment)}, {moment:%H:%M}"
 
 
 def format_days(first: date, last: date) -> str:
     """Return common parts once: `3-9 May 2026`."""
-    if (first.year, first.month, first.day) == (last.year, last.month, last.day):
+    if first == last:
         return format_day(last)
     if first.year != last.year:
         return f"{format_day(first)} \u2013 {format_day(last)}"

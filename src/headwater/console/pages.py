@@ -19,7 +19,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.base.dates import format_day, format_moment, format_month, format_short_day, format_weekday
+from headwater.base.dates import (
+    format_day,
+    format_day_and_time,
+    format_month,
+    format_short_day,
+    format_weekday,
+)
 from headwater.console.assets import asset
 from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
@@ -196,7 +202,7 @@ def hidden_token(token: str) -> Markup:
 
 
 def when(moment: datetime, zone: str = "UTC") -> Markup:
-    text = format_moment(moment.astimezone(ZoneInfo(zone)))
+    text = format_day_and_time(moment.astimezone(ZoneInfo(zone)))
     exact_time = moment.astimezone(UTC).isoformat(timespec="seconds")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact_time, zone, text)
 

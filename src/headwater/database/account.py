@@ -17,8 +17,8 @@ NOBODY = 65534
 
 def server_account() -> list[str]:
     """Return the prefix of commands that run under the server's account, because PostgreSQL refuses to run as
-    root. With a user namespace the server sees root as `nobody`, so root's directories stay accessible;
-    otherwise it runs as the real `nobody`.
+    root. In a user namespace root appears as the account NOBODY and keeps its access to files; otherwise the
+    server runs under that account.
     """
     if not _is_root():
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from headwater.base.dates import format_day, format_moment
+from headwater.base.dates import format_day, format_day_and_time
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.platforms.registry import PLATFORMS
 
@@ -31,4 +31,4 @@ def describe_restatement(changed: ChangedSpend, timezone: str) -> str | None:
     else:
         change = f"changed only the counts of {day}"
     moment = changed.pulled_at.astimezone(ZoneInfo(timezone))
-    return f"{title} {change}, in the pull of {format_moment(moment)}."
+    return f"{title} {change}, in the pull of {format_day_and_time(moment)}."

@@ -16,7 +16,7 @@ from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications.channels import channels_for
 from headwater.alerts.notifications.models import Notice
 from headwater.alerts.rules import TEXTS
-from headwater.base.dates import format_moment
+from headwater.base.dates import format_day_and_time
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.spaces.models import Space
@@ -74,7 +74,7 @@ async def announce_alerts(connection: AsyncConnection, space: Space, steps: Sequ
 
 def alert_notice(space: Space, step: AlertStep) -> Notice:
     text, base = TEXTS[step.rule], f"/console/spaces/{space.id}"
-    moment = f"{format_moment(step.at.astimezone(space.zone))} ({space.timezone})"
+    moment = f"{format_day_and_time(step.at.astimezone(space.zone))} ({space.timezone})"
     if step.step is StepKind.ENDED:
         return Notice(
             subject=f"[{space.name}] Resolved: {step.title}",

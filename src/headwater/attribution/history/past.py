@@ -150,7 +150,7 @@ class _Versions:
         for row in current_rows:
             yield version(row, NEVER, ChangeCause.EDITS)
 
-    # A touchpoint that was added, withdrawn and added again has a gap; a reclassified one has none:
+    # There is a gap after a touchpoint was withdrawn until it is added again. Reclassifying leaves no gap:
     #
     #     added 3       withdrawn 5      added 8        reclassified 9
     #     ├──── former ──┤               ├─── former ────┼─── present ─────▶

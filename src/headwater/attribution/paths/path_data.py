@@ -192,8 +192,8 @@ class PathData:
         return PathData(columns, self.event_names, self.events, int(places[-1]))
 
     def cut_to_window(self, days: int) -> PathData:
-        """Keep only touches within a window in days (0 means no limit), with contiguous paths, for which
-        shared touches are copied.
+        """Keep only touches within a window in days (0 means no limit). Paths become contiguous: shared
+        touches are copied.
         """
         older = self[OLDER[days]] if days else 0
         lengths = np.maximum(self[Column.LENGTHS] - older, 0)

@@ -46,7 +46,7 @@ class ChangeRow(Struct, frozen=True):
     title: str
     change: SalesChange
     behind: ReportView | None
-    """The view with only this channel's credit; None if it has none."""
+    """The view with only this channel's credit; None for a channel without credit."""
 
 
 class ChangesContent(Struct, frozen=True):

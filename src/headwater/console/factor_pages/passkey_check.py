@@ -38,7 +38,7 @@ class PasskeyOffer(Struct, frozen=True):
 
 
 async def offer_passkey(request: Request, form_key: bytes, user_id: int | None) -> PasskeyOffer | None:
-    """Return None if the user has no passkey, or browsers have none for this address. Without a user every
+    """Return None if the user has no passkey, or if this address supports no passkeys. Without a user, every
     passkey is offered.
     """
     shared, allowed = services(request), list[Passkey]()

@@ -1,4 +1,4 @@
-"""Sources by name, those of an ad platform below it, with revenue, spend and ROAS."""
+"""Sources with revenue, spend and ROAS. An ad platform has its sources below it."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def list_chart_queries(
 
 
 def choose_step(span: DateTimeSpan, most_days: int, most_weeks: int) -> Group:
-    """Return the step of a chart with at most so many days or weeks."""
+    """Return the step of a chart. A chart by day has at most `most_days`, by week at most `most_weeks`."""
     days = (span.end - span.start).days + 1
     if days == 1:
         return Group.HOUR
