@@ -168,7 +168,7 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
         "SELECT count(*) FROM inbox WHERE space_id = %s", (desk.space_id,)
     ).fetchone()
     assert queue_size == (2,)
-    assert len(desk.events()) == 1  # recognised by its order id
+    assert len(desk.events()) == 1  # recognized by its order id
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Uploads of ad costs: recognised by their header, checked, and stored as by the command."""
+"""Uploads of ad costs: recognized by their header, checked, and stored as by the command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     assert 'value="spend" checked' in page
     import_path = desk.begin((FILES / "google.csv").read_bytes(), kind="spend")
     page = desk.browser.get(import_path).text
-    assert "Recognised by its header: <strong>a report of Google Ads</strong>" in page
+    assert "Recognized by its header: <strong>a report of Google Ads</strong>" in page
     assert "its table begins after 2 lines" in page
     assert 'name="platform" type="text" value="google"' in page
     check_page = desk.check(import_path, timezone="Europe/Berlin")
@@ -52,10 +52,10 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FILES.glob("*.csv")))
-def test_every_format_is_recognised(desk: Desk, connection: psycopg.Connection, name: str) -> None:
+def test_every_format_is_recognized(desk: Desk, connection: psycopg.Connection, name: str) -> None:
     import_path = desk.begin((FILES / f"{name}.csv").read_bytes(), kind="spend")
     page = desk.browser.get(import_path).text
-    assert "Recognised by its header" in page
+    assert "Recognized by its header" in page
     needs = 'name="currency" type="text" value=""' in page and ">currency<" in page
     has_column = re.search(r"<option selected>currency<", page)
     page = desk.check(import_path, **({"currency": "EUR"} if needs and not has_column else {}))

@@ -46,7 +46,7 @@ QUESTIONS = {
     "export events to a file": "exports.html",
     "alert when visits stop": "alerts.html",
     "consent before tracking": "tracker.html",
-    "how are people recognised across devices": "identity.html",
+    "how are people recognized across devices": "identity.html",
     "merge of two contacts": "identity.html",
     "python client": "sdks/python.html",
     "typescript client": "sdks/typescript.html",

@@ -6,7 +6,7 @@ import json
 
 from headwater.events.browsing.places import NOWHERE, Places
 from headwater.http.errors import Invalid
-from headwater.intake.protocols.event_names import Labels, normalise
+from headwater.intake.protocols.event_names import Labels, normalize
 from headwater.intake.protocols.payloads import LONGEST_ADDRESS, add_campaign
 from headwater.intake.protocols.translation import IgnoredMessage, Translator
 from headwater.intake.segment.calls import SegmentCalls
@@ -55,7 +55,7 @@ def _fill(text: str) -> None:
 SEGMENT_TEXT_DOORS = [
     Door("segment.fields", _fill, LONGEST_ADDRESS),
     Door("segment.campaign", lambda text: add_campaign(text, {"name": text}), LONGEST_ADDRESS),
-    Door("segment.event_name", normalise, MAX_MESSAGE),
+    Door("segment.event_name", normalize, MAX_MESSAGE),
     Door("segment.write_key", lambda text: read_write_key(b"Basic " + text.encode(), text), LONGEST_KEY),
 ]
 SEGMENT_JSON_DOORS = [

@@ -1,4 +1,4 @@
-"""Browsers with an earlier login, recognised by a signed cookie.
+"""Browsers with an earlier login, recognized by a signed cookie.
 
 Failed logins elsewhere don't lock them out.
 """

@@ -231,7 +231,7 @@ _WORDS = {
     FindingKind.ORDERS_WITHOUT_EMAIL: _Words(
         Severity.NOTE,
         "Orders without an e-mail address",
-        "Buyers are not recognised on another device, and ad platforms match fewer of them.",
+        "Buyers are not recognized on another device, and ad platforms match fewer of them.",
         "Send `email` with the order.",
     ),
     FindingKind.LEFT_OUT_MONEY: _Words(

@@ -151,7 +151,7 @@ def check_client_name(name: Any, brand: str) -> str:
         raise ValueError(f"must not be longer than {LONGEST_NAME} characters")
     if UNPRINTABLE.search(name):
         raise ValueError("must not hold control characters")
-    # As people read it: normalised letters, without hidden marks.
+    # As people read it: normalized letters, without hidden marks.
     visible_text = unicodedata.normalize("NFKC", visible_name(name))
     if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", visible_text, re.IGNORECASE):
         raise ValueError(f"must not hold the name {brand}")

@@ -1,6 +1,6 @@
 """Redirect addresses, which receive authorization answers. Pure.
 
-They are compared as text, without normalising. An address that a browser could read differently is refused,
+They are compared as text, without normalizing. An address that a browser could read differently is refused,
 at registration and in requests.
 """
 

@@ -196,7 +196,7 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
 
 
 def _known(job: ImportJob, sample: FileHead) -> str:
-    """Return the format title of a recognised export of spend or orders; empty otherwise."""
+    """Return the format title of a recognized export of spend or orders; empty otherwise."""
     if job.kind == "orders":
         layout = recognize_layout(sample.columns)
         return layout.title if layout else ""

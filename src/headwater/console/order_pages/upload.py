@@ -30,7 +30,7 @@ KINDS_IN_WORDS = {
     "events": ("Other orders and events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Existing data is never replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click without an event."),
-    "spend": ("Spend", "Ad spend, exported by the ad platforms. Formats are recognised by their headers."),
+    "spend": ("Spend", "Ad spend, exported by the ad platforms. Formats are recognized by their headers."),
     "ads": ("Names of ads", "Names of campaigns, ad sets and ads by their ids."),
 }
 NO_FILE = "Choose the file to import."

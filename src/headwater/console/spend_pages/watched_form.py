@@ -42,7 +42,7 @@ _DEFAULT_SCHEME = "https"
 _ESSENTIAL = frozenset({"region", "platform", "currency", "event_name"})
 """Settings that files often need; the others are detected for almost all."""
 _ABOUT = {
-    "columns": "One line for each column that is not recognised: `COLUMN:FIELD`, or `COLUMN:` to ignore it.",
+    "columns": "One line for each column that is not recognized: `COLUMN:FIELD`, or `COLUMN:` to ignore it.",
     "decimals": "How the file writes numbers. Detected unless ambiguous.",
     "dates": "How the file writes days. Detected unless ambiguous.",
 }

@@ -89,7 +89,7 @@ class Platform(AccountKind, ABC):
     """Fields of responses that repeat request values, which are masked."""
 
     repeat_click: ClassVar[str | None] = None
-    """The click id that it recognises a repeated conversion by, together with its name and time. None if it
+    """The click id that it recognizes a repeated conversion by, together with its name and time. None if it
     does so by our id.
     """
 

@@ -11,7 +11,7 @@ from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Invalid
 from headwater.intake.ga4.requests import Ga4Event, Ga4Person, read_event, read_micros
 from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
-from headwater.intake.protocols.event_names import normalise
+from headwater.intake.protocols.event_names import normalize
 from headwater.intake.protocols.translation import TranslatedRow, Translator
 from headwater.intake.protocols.values import Members, bound_time, read_text, require_members
 from headwater.intake.webhooks.values import to_number
@@ -43,7 +43,7 @@ class Ga4Events:
         written_name = read_text(event.name)
         if written_name is None:
             raise Invalid.of("name", "is required, text of at most 255 characters.")
-        name = normalise(written_name)
+        name = normalize(written_name)
         if self._translator.is_bot:
             self._translator.bot_pages += name == PAGE_VIEW
             return []
@@ -60,7 +60,7 @@ class Ga4Events:
         own_micros = read_micros(event.timestamp_micros)
         micros = person.micros if own_micros is None else own_micros
         properties = {word: params[param] for param, word in _PARAMS.items() if param in params}
-        name = normalise(written)
+        name = normalize(written)
         if name in (PURCHASE, REFUND) and properties.get("value") is None:
             properties["value"] = _add_items(params, is_required=name == REFUND)
         context = person.context

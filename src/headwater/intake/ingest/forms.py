@@ -88,7 +88,7 @@ class Check:
 class Form(Generic[Accepted]):
     payload: Any
     """A msgspec struct."""
-    normalise: Callable[[Any, float, Check], Accepted]
+    normalize: Callable[[Any, float, Check], Accepted]
     """Checks what types can't: blanks, identification, formats. Takes the Unix time of receipt."""
     rules: Mapping[str, str | Callable[[Any], str]]
     """By field, the rule for a wrong type, or a function of the value. By default, text with a maximum
@@ -138,7 +138,7 @@ class Form(Generic[Accepted]):
         if b"\\u0000" in body:
             refuse_bad_text(decode_json(body))
         check = Check()
-        accepted: Any = self.normalise(payload, current_time, check)
+        accepted: Any = self.normalize(payload, current_time, check)
         if check.errors:
             raise Invalid(check.errors)
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
@@ -184,7 +184,7 @@ class Form(Generic[Accepted]):
             elif info.required:
                 errors[name] = [f"The {name} is required."]
         other_check = Check()
-        self.normalise(self.payload(**values), current_time, other_check)
+        self.normalize(self.payload(**values), current_time, other_check)
         known_names = errors.keys() | {
             name for group in self.alternatives if errors.keys() & group for name in group
         }

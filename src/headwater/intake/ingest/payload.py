@@ -173,7 +173,7 @@ class Needs(StrEnum):
     NOTHING = "nothing"
 
 
-def _normalise(
+def _normalize(
     payload: Any, current_time: float, check: Check, *, needs: Needs = Needs.IDENTIFIER
 ) -> AcceptedEvent:
     # Most of the forty fields are absent, and each access costs time.
@@ -238,12 +238,12 @@ _RULES = {
 
 
 EVENT_FORM = Form(
-    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True
+    TrackPayload, _normalize, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True
 )
 accept = EVENT_FORM.accept
 RECORD_FORM = Form(
     TrackPayload,
-    partial(_normalise, needs=Needs.IDENTIFIER_OR_PHONE),
+    partial(_normalize, needs=Needs.IDENTIFIER_OR_PHONE),
     _RULES,
     {"event_name": EVENT_NAMES[0]},
     raw=frozenset({"amount"}),
@@ -252,7 +252,7 @@ RECORD_FORM = Form(
 """For business records such as orders: a phone number is enough."""
 COUNTER_FORM = Form(
     TrackPayload,
-    partial(_normalise, needs=Needs.NOTHING),
+    partial(_normalize, needs=Needs.NOTHING),
     _RULES,
     {"event_name": EVENT_NAMES[0]},
     raw=frozenset({"amount"}),

@@ -90,7 +90,7 @@ _PARSERS: dict[str, Parser] = {
 }
 
 
-def _normalise(payload: Any, current_time: float, check: Check) -> AcceptedTouchpoint:
+def _normalize(payload: Any, current_time: float, check: Check) -> AcceptedTouchpoint:
     values: dict[str, Any] = keep_nonblank_texts(payload, _PLAIN_TEXT)
     values |= check.present(payload, _PARSERS)
     require_identification(values, check)
@@ -114,7 +114,7 @@ _RULES = {
 
 TOUCHPOINT_FORM = Form(
     TouchpointPayload,
-    _normalise,
+    _normalize,
     _RULES,
     {},
     alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})),

@@ -157,7 +157,7 @@ def _add_report(
 ) -> None:
     """Record reports that change nothing as duplicates."""
     sender = Sender(arrival.sender)
-    currency = _normalise_currency(batch, accepted.currency)
+    currency = _normalize_currency(batch, accepted.currency)
     new = [
         RefundReport(
             statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
@@ -222,9 +222,9 @@ def _make_item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
 
 
 def _make_money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderMoney:
-    return OrderMoney(amount, _normalise_currency(batch, currency))
+    return OrderMoney(amount, _normalize_currency(batch, currency))
 
 
-def _normalise_currency(batch: Batch, currency: str | None) -> str | None:
+def _normalize_currency(batch: Batch, currency: str | None) -> str | None:
     """Return None for the Space's currency."""
     return None if currency == batch.space.currency else currency

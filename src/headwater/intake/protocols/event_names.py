@@ -50,11 +50,11 @@ class Labels(Struct, frozen=True):
     def find_event(self, name: str) -> str | None:
         """Return the event's name here; a Space's own label has priority."""
         own_name = self.events.get(name.strip().casefold()) if self.events else None
-        return own_name or _NAMES.get(normalise(name))
+        return own_name or _NAMES.get(normalize(name))
 
 
 @lru_cache(maxsize=1024)
-def normalise(name: str) -> str:
+def normalize(name: str) -> str:
     """Return lower-case words joined by underscores: "Order Completed" and "order_completed" are equal."""
     return _SEPARATORS.sub("_", name.lower()).strip("_")
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headwater.http.errors import Invalid
 from headwater.intake.protocols.calls import ProtocolCall, read_identifiers
-from headwater.intake.protocols.event_names import ORDER_CANCELLED, ORDER_REFUNDED, ORDER_UPDATED, normalise
+from headwater.intake.protocols.event_names import ORDER_CANCELLED, ORDER_REFUNDED, ORDER_UPDATED, normalize
 from headwater.intake.protocols.ignored import IgnoredReason
 from headwater.intake.protocols.translation import IgnoredMessage, TranslatedRow, Translator
 from headwater.intake.protocols.values import bound_time, read_members, read_text, require_members
@@ -72,7 +72,7 @@ class SegmentCalls:
         if written_name is None:
             raise Invalid.of("event", "is required, a name of at most 255 characters.")
         call.name = written_name
-        name = normalise(written_name)
+        name = normalize(written_name)
         if name == ORDER_UPDATED:
             raise IgnoredMessage(written_name, IgnoredReason.ORDER_UPDATED)
         if name in (ORDER_REFUNDED, ORDER_CANCELLED):

@@ -55,7 +55,7 @@ class _Landing(msgspec.Struct, frozen=True):
     referrer: Address = None
 
 
-def _normalise(payload: _ReportPayload, current_time: float, check: Check) -> BrowserReport:
+def _normalize(payload: _ReportPayload, current_time: float, check: Check) -> BrowserReport:
     texts = keep_nonblank_texts(payload, ("token", "fingerprint"))
     if not TOKEN.fullmatch(texts.get("token", "-")):
         check.add("token", "must be letters, digits and - . _ ~ only.")
@@ -93,7 +93,7 @@ def _read_cookies(cookies: dict[str, Any]) -> dict[str, str]:
 
 REPORT_FORM = Form(
     _ReportPayload,
-    _normalise,
+    _normalize,
     {
         "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
         "cookies": "must be an object.",

@@ -80,7 +80,7 @@ def _read_key_and_time(payload: _Item, current_time: float, check: Check) -> _Ke
     return _KeyAndTime(payload.key.lower(), int(current_time * 1000 - payload.ago))
 
 
-def _normalise_page(payload: _Page, current_time: float, check: Check) -> AcceptedHit:
+def _normalize_page(payload: _Page, current_time: float, check: Check) -> AcceptedHit:
     item = _read_key_and_time(payload, current_time, check)
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
@@ -88,7 +88,7 @@ def _normalise_page(payload: _Page, current_time: float, check: Check) -> Accept
     return AcceptedHit(key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer)
 
 
-def _normalise_person(payload: Any, current_time: float, check: Check) -> AcceptedPerson:
+def _normalize_person(payload: Any, current_time: float, check: Check) -> AcceptedPerson:
     item = _read_key_and_time(payload, current_time, check)
     texts: dict[str, Any] = keep_nonblank_texts(payload, ("email", *_NAMES))
     if "email" in texts:
@@ -104,7 +104,7 @@ class _Signed(msgspec.Struct, frozen=True):
     signature: Identifier = None
 
 
-def _normalise_signature(payload: _Signed, _: float, check: Check) -> Signature | None:
+def _normalize_signature(payload: _Signed, _: float, check: Check) -> Signature | None:
     signed_at = "" if payload.signed_at is None else str(payload.signed_at).strip()
     digest = (payload.signature or "").strip()
     if not digest:
@@ -125,9 +125,9 @@ _RULES = {
 _STAND_INS: dict[str, Any] = {"type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0}
 
 WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
-PAGE_FORM = Form(_Page, _normalise_page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
-PERSON_FORM = Form(_Person, _normalise_person, _RULES, _STAND_INS, alternatives=())
-SIGNATURE_FORM = Form(_Signed, _normalise_signature, _RULES, {}, alternatives=())
+PAGE_FORM = Form(_Page, _normalize_page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
+PERSON_FORM = Form(_Person, _normalize_person, _RULES, _STAND_INS, alternatives=())
+SIGNATURE_FORM = Form(_Signed, _normalize_signature, _RULES, {}, alternatives=())
 
 
 class _Type(msgspec.Struct):

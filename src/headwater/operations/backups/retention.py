@@ -9,7 +9,7 @@ from headwater.operations.backups.manifest import Manifest
 
 
 def remove_older(folder: Path, installation_id: str, keep: int) -> list[tuple[UUID, str]]:
-    """Remove all except the latest backups of an installation, recognised by their manifests, and return
+    """Remove all except the latest backups of an installation, recognized by their manifests, and return
     their ids and names. Raises BackupError.
     """
     own_backups: list[tuple[Manifest, Path]] = []

@@ -30,7 +30,7 @@ class Snapchat(Platform):
     sources = frozenset({"snapchat_ads"})
     settings = SnapchatSettings
     secrets = {
-        "access_token": "The long-lived Conversions API token of the pixel's organisation: Ads"
+        "access_token": "The long-lived Conversions API token of the pixel's organization: Ads"
         " Manager, Business details, Conversions API tokens."
     }
     limits = Limits(batch=2000, age=37 * DAY, size=2 * MEGABYTE)
