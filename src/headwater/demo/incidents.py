@@ -1,5 +1,5 @@
 """Incidents of the first sample Space: a time without the tag, and paused ads. Alerts find them by evaluating
-every hour of the past month.
+every hour of the past three weeks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headwater.demo.journeys import Payload
 from headwater.operations.terminal.connection import database_url
 from headwater.spaces.models import Space
 
-PAST = timedelta(days=30)
+PAST = timedelta(days=21)
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
 NO_ADS = timedelta(days=4)
@@ -39,7 +39,7 @@ def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
 
 
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
-    """Start with the past month of a new Space, once it is filled."""
+    """Start with the past three weeks of a new Space, once it is filled."""
     current_time = datetime.now(UTC)
     past_time = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
     await watches.begin_watch(
@@ -48,7 +48,7 @@ async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
 
 
 def find_alerts(settings: Settings, space: Space) -> None:
-    """Evaluate the past month, hour by hour."""
+    """Evaluate the past three weeks, hour by hour."""
     asyncio.run(_find_alerts(settings, space))
 
 
