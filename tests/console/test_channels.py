@@ -65,6 +65,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
 
 
+def test_the_unattributed_share_is_compared(owner: Person, stage: Stage, space_id: int) -> None:
+    for days, credited, uncredited in ((3, "50", "50"), (40, "75", "25")):
+        order(stage, "google_ads", credited, days=days)
+        order(stage, None, uncredited, days=days)
+    page = make_page(owner, space_id)
+    card = page.html.split("<h2>Unattributed</h2>")[1].split("</div>")[0]
+    assert page.headlines["Unattributed"].text.startswith("50.0 %")
+    assert '<span class="sr">up </span> 100.0 %' in " ".join(card.split())
+
+
 def test_deleted_visits_are_told(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10")
     stage.visit(stage.contact(), source_id=stage.source_id("email"), started_at=days_ago(3))

@@ -22,6 +22,7 @@ from obstore.exceptions import GenericError
 from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.jobs.stop import StopRequested
 from headwater.exports import jobs
+from headwater.exports.formats import ParquetMissingError
 from headwater.exports.models import ClaimedJob
 from headwater.exports.worker import ExportAttempt, explain_failure, work
 from tests.support.exports import Exports
@@ -175,6 +176,7 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
          "Export files cannot be written (Permission denied)."),
         (psycopg.OperationalError("secret"), "The database was unavailable."),
         (GenericError("secret"), "The object store refused the file (GenericError)."),
+        (ParquetMissingError(), "Parquet needs the package headwater[parquet], which is not installed."),
         (ValueError("secret"), "An internal error (ValueError); see the worker's log."),
     ],
 )  # fmt: skip

@@ -46,7 +46,7 @@ def test_it_works(site: Site) -> None:
     assert set(noted(site)) == {"origin", "clock", "invalid"}
 
 
-def test_a_key_that_nobody_has(site: Site) -> None:
+def test_a_key_that_nobody_has(site: Site, refusal_lines: list[Any]) -> None:
     """The page's origin decides whose site it may be."""
     origin = f"https://a{site.id}.b.keys.example"
     site.connection.execute(
@@ -55,6 +55,7 @@ def test_a_key_that_nobody_has(site: Site) -> None:
     )
     body = {"site": UNKNOWN, "token": "t", "items": [page()]}
     assert site.post(body, origin=origin).status_code == 401
+    assert [line["reason"] for line in refusal_lines] == ["site_key_unknown"]
     wait_for(site, "key", UNKNOWN)
 
 
