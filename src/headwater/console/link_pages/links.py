@@ -66,11 +66,6 @@ class BuiltLink(Struct, frozen=True):
     visit: VisitExplanation
     notes: list[str]
 
-    @property
-    def is_as_chosen(self) -> bool:
-        """Return True only without a warning."""
-        return not self.notes
-
 
 async def show_builder(request: Request) -> Response:
     return await _show(request, "links.html")
