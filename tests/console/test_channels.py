@@ -112,6 +112,8 @@ def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> N
     assert f"{address}?period=today&amp;attribution_model=u_shaped" in page
     assert f"{address}?attribution_model=u_shaped&amp;query_mode=company" in page
     assert 'aria-current="true"><span><strong>U-shaped' in page
+    assert "compare=none" in page
+    assert "compare=none" not in owner.browser.get(f"/console/spaces/{space_id}/events").text
 
 
 def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:

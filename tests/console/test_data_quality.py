@@ -78,6 +78,10 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     assert findings(page) == {FindingKind.UNKNOWN_UTM_SOURCES: 3}
     assert parts(page) == {"fb-paid": 2, "kw 12": 1}
     assert "the latest" not in page.partition(" in the period and")[0]
+    assert "Passed: " in page
+    passed = page.split("Passed: ")[1].split("</p>")[0].lower()
+    assert find_title(FindingKind.SELF_REFERRALS).lower() in passed
+    assert find_title(FindingKind.UNKNOWN_UTM_SOURCES).lower() not in passed
     assert f"/console/spaces/{space_id}/contacts/" in page
     assert contact
     # The page proposes the source that the name suggests: one click.

@@ -188,7 +188,11 @@ def test_a_request_is_answered_once_in_its_browser(user: Owner, visit: Callable[
     stolen = dict(form.fields)["state"]
     thief_answer = thief.fill(LOGIN, LOGIN, state=stolen, credential=credential)
     assert thief_answer.status_code == 422
+    cookies = dict(browser.client.cookies)
     assert browser.send(form, credential=credential).url.path != LOGIN
+    copy = visit()
+    copy.client.cookies.update(cookies)
+    assert "was sent before" in copy.send(form, credential=credential).text
     browser.client.cookies.delete("headwater_session")
     retry = browser.fill(LOGIN, LOGIN, state=stolen, credential=credential)
     assert retry.status_code in {403, 422}

@@ -115,7 +115,7 @@ class QualityReport:
     events: Sample
     touchpoints: Sample
     orders: OrderShares
-    fine: tuple[str, ...] = field(default=())
+    passed_titles: tuple[str, ...] = field(default=())
     """Titles of the kinds that were checked and not found."""
 
 
