@@ -122,6 +122,12 @@ def test_a_report_is_edited_paused_sent_and_deleted(
     assert owner.browser.get(edit).status_code == 404
 
 
+def test_only_figures_of_a_period_name_it(owner: Person, space_id: int) -> None:
+    """The period of Cohorts selects first orders, and stays as it is."""
+    assert "Every day: yesterday&#39;s figures" in owner.browser.get(form_page(space_id)).text
+    assert "yesterday" not in owner.browser.get(form_page(space_id, "/cohorts")).text
+
+
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [

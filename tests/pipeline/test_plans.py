@@ -10,7 +10,11 @@ from headwater.database.jobs.connection import WorkerConnection, connect
 from tests.support.pipeline import Accepted, event, new_stage
 
 SINGLE, MANY = 300, 1_500
-LOOKUP = "%known.idempotency_key = k.key%"
+INDEXES = {
+    "%known.idempotency_key = k.key%": "events_idempotency",
+    "%Several contacts may have an address.%": "contact_identifiers_pkey",
+}
+"""The index of each lookup, by a part of its statement."""
 PREPARED = "SELECT p.name, cardinality(p.parameter_types) FROM pg_prepared_statements p"
 
 
@@ -18,10 +22,10 @@ def order(number: int) -> Accepted:
     return event(email=f"{number}@shop.example", idempotency_key=f"order-{number}")
 
 
-def plan_of_lookup(connection: WorkerConnection) -> str:
+def read_plan(connection: WorkerConnection, lookup: str) -> str:
     """Return the connection's plan for a lookup."""
     query = f"{PREPARED} WHERE p.statement LIKE %s"
-    row = connection.execute(query, (LOOKUP,), prepare=False).fetchone()
+    row = connection.execute(query, (lookup,), prepare=False).fetchone()
     assert row is not None
     name, parameters = row
     nulls = SQL(", ").join([SQL("NULL")] * parameters)
@@ -41,4 +45,5 @@ def test_it_works(young_url: str) -> None:
             stage.process()
         stage.put(order(0))
         stage.process()
-        assert "events_idempotency" in plan_of_lookup(worker)
+        for lookup, index in INDEXES.items():
+            assert index in read_plan(worker, lookup)
