@@ -11,7 +11,7 @@ FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
 # Stricter than Python, which also accepts week dates and odd offsets. A day needs its dashes because eight
 # digits are Unix seconds.
 _EXTENDED = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?([.,]\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?:(:\d\d)([.,]\d{1,9})?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
 _BASIC = re.compile(
@@ -23,7 +23,7 @@ _UNIX = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 _MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
 _HOUR, _SIXTY, _FRACTION = "([01][0-9]|2[0-3])", "[0-5][0-9]", "([.,][0-9]{1,9})?"
 _OFFSET = rf"([Zz]|[+-]{_HOUR}(:?{_SIXTY})?)?"
-_EXTENDED_FORM = rf"[0-9]{{4}}-{_MONTH}-{_DAY}([Tt ]{_HOUR}:{_SIXTY}(:{_SIXTY})?{_FRACTION}\s?{_OFFSET})?"
+_EXTENDED_FORM = rf"[0-9]{{4}}-{_MONTH}-{_DAY}([Tt ]{_HOUR}:{_SIXTY}(:{_SIXTY}{_FRACTION})?\s?{_OFFSET})?"
 _BASIC_FORM = rf"[0-9]{{4}}{_MONTH}{_DAY}[Tt]{_HOUR}{_SIXTY}({_SIXTY}{_FRACTION})?{_OFFSET}"
 ISO_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*({_EXTENDED_FORM}|{_BASIC_FORM})\s*$"}
 UNIX_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_UNIX.pattern}\s*$"}
