@@ -24,7 +24,7 @@ def test_it_works(installation: Installation, space_id: int) -> None:
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": ["mcp:use", "mcp:read"],
+        "scopes_supported": ["mcp:use"],
         "token_endpoint_auth_methods_supported": ["none"],
         "authorization_response_iss_parameter_supported": True,
         "client_id_metadata_document_supported": True,
@@ -35,7 +35,7 @@ def test_it_works(installation: Installation, space_id: int) -> None:
         "resource": resource,
         "resource_name": "Headwater MCP",
         "authorization_servers": [base],
-        "scopes_supported": ["mcp:use", "mcp:read"],
+        "scopes_supported": ["mcp:use"],
         "bearer_methods_supported": ["header"],
     }
     assert answer.headers["content-type"] == "application/json"

@@ -12,7 +12,7 @@ from typing import Any
 
 SCOPE = "mcp:use"
 READ_SCOPE = "mcp:read"
-"""A viewer's permissions, also for an owner or admin."""
+"""A viewer's permissions, also for an owner or admin. Not advertised: `mcp:use` is the only public scope."""
 
 AUTHORIZE = "/mcp/oauth/authorize"
 TOKEN = "/mcp/oauth/token"  # noqa: S105 - a path
@@ -51,7 +51,7 @@ def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": [SCOPE, READ_SCOPE],
+        "scopes_supported": [SCOPE],
         "token_endpoint_auth_methods_supported": ["none"],
         "authorization_response_iss_parameter_supported": True,
         "client_id_metadata_document_supported": hosted_documents,
@@ -64,6 +64,6 @@ def resource_metadata(base_url: str, brand: str, space_id: int) -> dict[str, Any
         "resource": resource_url(base_url, space_id),
         "resource_name": f"{brand} MCP",
         "authorization_servers": [base_url],
-        "scopes_supported": [SCOPE, READ_SCOPE],
+        "scopes_supported": [SCOPE],
         "bearer_methods_supported": ["header"],
     }
