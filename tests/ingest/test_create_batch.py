@@ -37,6 +37,33 @@ def test_none_valid_is_422(client: httpx.Client) -> None:
     assert set(response.json()["errors"]) >= {"events.0.event_name", "events.1.body"}
 
 
+@pytest.mark.parametrize("text", [b"\\ud83d", b"M\xfcller"])
+def test_text_that_is_not_unicode_refuses_only_its_event(
+    client: httpx.Client, connection: psycopg.Connection, space_id: int, text: bytes
+) -> None:
+    valid = b'{"event_name":"purchase","email":"ada@example.com","amount":12345678901234.5678}'
+    wrong = b'{"event_name":"purchase","email":"ada@example.com","order_name":"%s"}' % text
+    response = client.post("/events/batch", content=b'{"events":[%s,%s]}' % (wrong, valid))
+
+    assert response.status_code == 202
+    first, second = response.json()["results"]
+    assert first["errors"] == {"order_name": ["The order_name holds text that is not valid Unicode."]}
+    assert second["status"] == "queued"
+    rows = connection.execute(
+        "SELECT payload::json ->> 'amount' FROM inbox WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    assert rows == [("12345678901234.5678",)]
+
+
+def test_other_malformed_bodies_are_refused_despite_such_text(client: httpx.Client) -> None:
+    wrong = '{"x":"\\ud83d"}'
+    for rest in ("NaN", "[" * 40 + "]" * 40, f'"{"x" * 300_000}"'):
+        response = client.post("/events/batch", content=f'{{"events":[{wrong},{rest}]}}')
+        assert response.status_code == 422
+        assert len(response.json()["errors"]) == 1
+        assert "results" not in response.json()
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [({}, "events"), ({"events": 5}, "events"), ({"events": []}, "events"), ([], "body"),

@@ -25,7 +25,7 @@ MAX_CONTAINERS = 50_000
 MOST_COUNTED = 8 * 1024
 """Bytes of a body that rarely holds many brackets."""
 LONGEST_REREAD = 256 * 1024
-"""Maximum bytes of a body that is read again to name the faulty field."""
+"""Maximum bytes of a body that is read again to find the faulty field or item."""
 
 NOT_AN_OBJECT = {"body": ["The body must be a JSON object."]}
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
@@ -34,6 +34,7 @@ _BEYOND_BOUNDS = "it holds a number beyond all bounds"
 _MALFORMED = "JSON is malformed: "
 
 _decode_any = msgspec.json.Decoder(float_hook=Decimal).decode
+_encode_exact = msgspec.json.Encoder(decimal_format="number").encode
 _TO_ROUND_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKET = bytes(set(range(256)) - set(b'"[{]}'))
 
@@ -80,6 +81,37 @@ def decode_storable(raw: bytes) -> Any:
     return value
 
 
+def split_items(raw: bytes, name: str) -> list[msgspec.Raw] | None:
+    """Return the items under `name` of a JSON text that the decoder refused, if only text that is not Unicode
+    is wrong with it, so that each item can be refused alone. Raise Invalid like decode_typed.
+    """
+    _check_form(raw)
+    if len(raw) > LONGEST_REREAD:
+        return None
+    try:
+        value = _reread(raw, parse_float=Decimal, parse_constant=_refuse_constant)
+        items = value[name]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return [_encode_item(item) for item in cast("list[Any]", items)] if isinstance(items, list) else None
+
+
+def _encode_item(item: Any) -> msgspec.Raw:
+    try:
+        return msgspec.Raw(_encode_exact(item))
+    except UnicodeEncodeError:  # the decoder refuses these escapes, and names the field
+        return msgspec.Raw(json.dumps(item, default=str).encode())
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _reread(raw: bytes, **options: Any) -> Any:
+    """Decode JSON with text that is not Unicode. Raise ValueError."""
+    return json.loads(raw.decode("utf-8", "surrogateescape"), **options)
+
+
 def refuse_bad_text(value: Any) -> None:
     """Raise Invalid with the fields whose text contains NUL or is not Unicode."""
     faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
@@ -114,7 +146,7 @@ def _refuse_bad_text(raw: bytes) -> None:
     if len(raw) > LONGEST_REREAD:
         return
     try:
-        value = json.loads(raw.decode("utf-8", "surrogateescape"))
+        value = _reread(raw)
     except ValueError:
         return
     refuse_bad_text(value)
