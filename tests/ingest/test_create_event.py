@@ -238,6 +238,17 @@ def test_flags(client: httpx.Client, connection: psycopg.Connection) -> None:
 def test_every_fault_is_named_at_once(client: httpx.Client) -> None:
     errors = refused(client, amount="x", phone=5, event_time="never", company_name=[])
     assert set(errors) == {"amount", "phone", "event_time", "company_name"}
+    assert set(refused(client, ip=5, email="no address")) == {"ip", "email"}
+    assert set(refused(client, ip=5, email=None)) == {"ip"}
+
+
+def test_a_key_given_twice_with_a_wrong_value_is_named(client: httpx.Client) -> None:
+    body = '{"event_name":"nothing","event_name":"purchase","email":"ada@example.com"}'
+    response = client.post("/events/track", content=body)
+    assert response.status_code == 422
+    assert response.json()["errors"] == {
+        "body": ["The body has the same key twice, once with a wrong value."]
+    }
 
 
 @pytest.mark.parametrize("text", ['"a\\u0000b"', '"\\ud800"', '"\\udc00x"'])

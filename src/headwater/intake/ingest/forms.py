@@ -43,6 +43,7 @@ IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
 """One is required; fingerprint and ip only together."""
 
 
+KEY_TWICE = {"body": ["The body has the same key twice, once with a wrong value."]}
 MOST_WARNINGS = 10
 """Per item."""
 LONGEST_QUOTED = 64
@@ -99,7 +100,7 @@ class Form(Generic[Accepted]):
     raw: frozenset[str] = frozenset()
     """Fields kept as raw JSON."""
     alternatives: tuple[frozenset[str], ...] = (IDENTIFYING,)
-    """Alternative fields: a wrong value isn't also reported as missing."""
+    """Alternative fields: none is reported as missing if another has a wrong value."""
     warns: bool = False
     """Report unknown fields in `warnings`."""
     _fields: dict[str, Any] = field(init=False)
@@ -186,10 +187,14 @@ class Form(Generic[Accepted]):
         other_check = Check()
         self.normalize(self.payload(**values), current_time, other_check)
         known_names = errors.keys() | {
-            name for group in self.alternatives if errors.keys() & group for name in group
+            name
+            for group in self.alternatives
+            if errors.keys() & group
+            for name in group
+            if not values.get(name)
         }
         errors |= {name: rules for name, rules in other_check.errors.items() if name not in known_names}
-        return Invalid(errors)
+        return Invalid(errors or KEY_TWICE)  # the decoder reads each value, and a dict has only the last one
 
     def _rule(self, name: str, value: Any) -> str:
         rule = self.rules.get(name)
