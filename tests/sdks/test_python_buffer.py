@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,7 @@ def test_an_event_without_a_json_form_is_refused_when_added(connect: Callable[[]
     circular: Any = event(0)
     circular["self"] = circular
     wrong_events: list[Any] = [circular, {**event(0), "url": object()}, {**event(0), "amount": float("nan")},
+             {**event(0), "amount": Decimal("NaN")},
              {**event(0), "event_time": datetime(2026, 1, 1)}]  # fmt: skip  # noqa: DTZ001
     with EventBuffer(connect()) as buffer:
         for payload in wrong_events:

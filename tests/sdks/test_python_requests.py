@@ -81,17 +81,17 @@ def test_a_request_names_the_client(call: Call) -> None:
 def test_python_values_are_sent(call: Call) -> None:
     event: TrackPayload = {
         **EVENT,
-        "amount": Decimal("89.50"),
+        "amount": Decimal(100) / 3,
         "event_time": datetime(2026, 11, 1, 12, tzinfo=UTC),
         "profile_field_16": Decimal("0.12345678901234567890"),
     }
     extra_fields: Any = {"date": date(2026, 11, 1), "id": UUID(int=1)}
     with scripted_service(refuse_then(ACCEPTED)) as service:
         call("track", {**event, **extra_fields}, url=service.url)
-    body = json.loads(service.received[0].body)
-    assert body["amount"] == 89.5
+    body = json.loads(service.received[0].body, parse_float=Decimal)
+    assert body["amount"] == Decimal(100) / 3
     assert body["event_time"] == "2026-11-01T12:00:00+00:00"
-    assert body["profile_field_16"] == "0.12345678901234567890"
+    assert body["profile_field_16"] == Decimal("0.12345678901234567890")
     assert (body["date"], body["id"]) == ("2026-11-01", str(UUID(int=1)))
 
 

@@ -19,6 +19,10 @@ from headwater_client.options import PREFIX
 
 CHUNK_BYTES = 64 * 1024
 _PARAMETER = re.compile(r"/[^/]*[^a-z/-][^/]*")
+_DECIMAL = re.compile(r'(?<!\\)"\\u0000([-+.0-9E]+)\\u0000"')
+"""A decimal between NULs, because the standard library writes only floats as numbers. Headwater refuses text
+with NUL.
+"""
 
 
 class IncompleteResponseError(Exception):
@@ -108,13 +112,14 @@ def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def encode(value: Any) -> str:
     """Return a value as JSON. Raises ValueError or TypeError for values without a JSON form."""
-    return json.dumps(value, default=_encode_other, allow_nan=False)
+    return _DECIMAL.sub(r"\1", json.dumps(value, default=_encode_other, allow_nan=False))
 
 
-def _encode_other(value: object) -> str | float:
+def _encode_other(value: object) -> str:
     if isinstance(value, Decimal):
-        number = float(value)
-        return number if Decimal(repr(number)) == value else str(value)
+        if not value.is_finite():
+            raise ValueError(f"{value} has no JSON form")
+        return f"\0{value}\0"
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError("a datetime needs a time zone: datetime.now(UTC)")
