@@ -133,6 +133,8 @@ def test_errors_and_limits_are_described(document: dict[str, Any]) -> None:
         assert schema.endswith(("/Error", "/ValidationError"))
     assert set(responses["RateLimited"]["headers"]) == {*LIMIT_HEADERS, "Retry-After"}
     assert set(responses["Unavailable"]["headers"]) == {"Retry-After"}
+    for name in ("Forbidden", "NotFound", "TooLarge", "UnsupportedEncoding", "Invalid"):
+        assert set(responses[name]["headers"]) == LIMIT_HEADERS
     assert set(responses["Unauthorized"]["headers"]) == {"WWW-Authenticate"}
     for _, _, operation in operations(document):
         good = [response for status, response in operation["responses"].items() if int(status) < 400]
