@@ -120,6 +120,17 @@ def test_a_malformed_message(desk: Desk, path: str, body: Any) -> None:
     assert desk.rows("id") == []
 
 
+@pytest.mark.parametrize("name", [b"\\ud83d", b"M\xfcller"])
+def test_text_that_is_not_unicode_refuses_only_its_message(desk: Desk, name: bytes) -> None:
+    wrong = b'{"type": "track", "userId": "u1", "event": "Signed Up", "properties": {"name": "%s"}}' % name
+    valid = json.dumps({**TRACK, "type": "track"}).encode()
+    assert desk.post("batch", b'{"batch": [%s, %s]}' % (wrong, valid)).status_code == 200
+    assert len(desk.rows("id")) == 1
+    assert desk.ignored() == [("properties", "invalid", 1)]
+    wrong_key = desk.post("batch", b'{"writeKey": "%s", "batch": [%s]}' % (name, valid), key="")
+    assert wrong_key.status_code == 400
+
+
 @pytest.mark.parametrize("packed", [b"plain", gzip.compress(b"{}")[:-4]])
 def test_a_damaged_packed_body(desk: Desk, packed: bytes) -> None:
     assert desk.post("track", packed, headers={"Content-Encoding": "gzip"}).status_code == 400

@@ -81,19 +81,23 @@ def decode_storable(raw: bytes) -> Any:
     return value
 
 
-def split_items(raw: bytes, name: str) -> list[msgspec.Raw] | None:
-    """Return the items under `name` of a JSON text that the decoder refused, if only text that is not Unicode
-    is wrong with it, so that each item can be refused alone. Raise Invalid like decode_typed.
+def split_items(raw: bytes, name: str) -> tuple[dict[str, Any], list[msgspec.Raw]] | None:
+    """Return the other members and the items under `name` of a JSON text that the decoder refused, if only
+    text that is not Unicode is wrong with it, so that each item can be refused alone. Raise Invalid like
+    decode_typed.
     """
     _check_form(raw)
     if len(raw) > LONGEST_REREAD:
         return None
     try:
         value = _reread(raw, parse_float=Decimal, parse_constant=_refuse_constant)
-        items = value[name]
-    except (ValueError, TypeError, KeyError):
+    except ValueError:
         return None
-    return [_encode_item(item) for item in cast("list[Any]", items)] if isinstance(items, list) else None
+    members = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    items = members.pop(name, None)
+    if not isinstance(items, list):
+        return None
+    return members, [_encode_item(item) for item in cast("list[Any]", items)]
 
 
 def _encode_item(item: Any) -> msgspec.Raw:

@@ -200,9 +200,10 @@ class BatchEndpoint(KeyedEndpoint):
         try:
             items: list[Raw] = getattr(decode_typed(body, self._decode), name)
         except Invalid:
-            items = split_items(body, name) or []
-            if not items:
+            split = split_items(body, name)
+            if split is None:
                 raise
+            _, items = split
         except msgspec.ValidationError:
             if body.lstrip().startswith(b"{"):
                 raise Invalid.of(name, f"must be an array of {name}.") from None
