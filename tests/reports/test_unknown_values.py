@@ -34,7 +34,8 @@ PLATFORMS = {
     "linked-inn": "linkedin", "micorsoft": "microsoft", "pintrest": "pinterest",
     "pinterrest": "pinterest", "redit": "reddit", "snapchatt": "snapchat", "telegramm": "telegram",
     "twich": "twitch", "quorra": "quora", "yaho": "yahoo", "youtub": "youtube",
-    "instgram": "instagram", "tabola": "taboola",
+    "instgram": "instagram", "tabola": "taboola", "facebok": "meta", "adwrods": "google",
+    "twiter": "x",
 }  # fmt: skip
 NOWHERE = ("zebra", "123", "!?", "x" * 60)
 """Values similar to no known one."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from headwater.sources.catalogue import SOURCES, find_channel
 from headwater.sources.titles import format_title
 
-_ALIASES = {
+PLATFORM_ALIASES = {
     "facebook": "meta",
     "fb": "meta",
     "bing": "microsoft",
@@ -33,7 +33,7 @@ def normalize_platform(text: str) -> str:
     """Return `google` for `Google Ads`."""
     word = re.sub(r"[^\w]+", "_", text.strip().lower()).strip("_")
     word = word.removesuffix("_ads") or word
-    return _ALIASES.get(word, word)
+    return PLATFORM_ALIASES.get(word, word)
 
 
 _GOOGLE_ACCOUNT = re.compile(r"[0-9]{3}-[0-9]{3}-[0-9]{4}")

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from headwater.http.inputs.fields import Schema
 from headwater.http.inputs.suggestions import Names
+from headwater.sources.ad_platforms import PLATFORM_ALIASES
 from headwater.sources.catalogue import CHANNELS, LISTED_SOURCES, SOURCES
 from headwater.sources.source_names import SourceNames
 from headwater.sources.vocabulary import choose_source, find_target
@@ -26,6 +27,7 @@ SOURCE, REPORT_SOURCE = _build_schema(LISTED_SOURCES), _build_schema(SOURCES)
 ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
 """A source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)
+_ALIASES = Names(PLATFORM_ALIASES)
 _HOW_TO_ADD = (
     "Add other platforms as paid networks of your own: on the page Sources and naming, by PUT "
     "/sources/networks or by headwater network put."
@@ -49,7 +51,9 @@ def refuse_platform(platform: str, sources: SourceNames) -> str | None:
     if platform in sources.platforms:
         return None
     names = _names(tuple(sorted(sources.platforms)))
-    return f"{names.refusal(platform, names.nearest(platform))} {_HOW_TO_ADD}"
+    meant = tuple(dict.fromkeys(PLATFORM_ALIASES[alias] for alias in _ALIASES.near(platform)))
+    suggestions = names.near(platform) or meant or names.nearest(platform)
+    return f"{names.refusal(platform, suggestions)} {_HOW_TO_ADD}"
 
 
 @lru_cache(maxsize=64)
