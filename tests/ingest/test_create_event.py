@@ -242,13 +242,17 @@ def test_every_fault_is_named_at_once(client: httpx.Client) -> None:
     assert set(refused(client, ip=5, email=None)) == {"ip"}
 
 
-def test_a_key_given_twice_with_a_wrong_value_is_named(client: httpx.Client) -> None:
-    body = '{"event_name":"nothing","event_name":"purchase","email":"ada@example.com"}'
+def test_the_last_value_of_a_repeated_key_counts(
+    client: httpx.Client, connection: psycopg.Connection
+) -> None:
+    body = (
+        '{"event_name":"nothing","event_name":"purchase","email":"ada@example.com",'
+        '"consent":{"ad_user_data":5,"ad_user_data":true},"amount":12345678901234.5678,"unknown":1}'
+    )
     response = client.post("/events/track", content=body)
-    assert response.status_code == 422
-    assert response.json()["errors"] == {
-        "body": ["The body has the same key twice, once with a wrong value."]
-    }
+    assert response.json()["warnings"] == ["unknown is not a field."]
+    event = stored(connection, response)
+    assert (event.event_name, event.ad_user_data, event.amount) == ("purchase", True, "12345678901234.5678")
 
 
 @pytest.mark.parametrize("text", ['"a\\u0000b"', '"\\ud800"', '"\\udc00x"'])

@@ -43,7 +43,6 @@ IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
 """One is required; fingerprint and ip only together."""
 
 
-KEY_TWICE = {"body": ["The body has the same key twice, once with a wrong value."]}
 MOST_WARNINGS = 10
 """Per item."""
 LONGEST_QUOTED = 64
@@ -149,7 +148,7 @@ class Form(Generic[Accepted]):
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
-            raise self._explain(body, current_time) from None
+            return self._read_fields(body, current_time)
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
         """Return a sentence per unknown field, up to the limit."""
@@ -164,28 +163,32 @@ class Form(Generic[Accepted]):
         question = self._names.question(name)
         return f"{short_name} is not a field; {question}" if question else f"{short_name} is not a field."
 
-    def _explain(self, raw: bytes, current_time: float) -> Invalid:
-        """Return all errors, field by field."""
+    def _read_fields(self, raw: bytes, current_time: float) -> Any:
+        """Read field by field. Of a repeated key, which the decoder reads each time, the last value counts.
+        Raises Invalid with all errors.
+        """
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
-            return Invalid(NOT_AN_OBJECT)
+            raise Invalid(NOT_AN_OBJECT)
         refuse_bad_text(value)
+        members = _members(raw)
         errors: Errors = {}
         values = dict(self.stand_ins)
         for name, info in self._fields.items():
             if name in value:
                 try:
                     values[name] = (
-                        Raw(msgspec.json.encode(value[name]))
-                        if name in self.raw
-                        else msgspec.convert(value[name], info.type)
+                        members[name] if name in self.raw else msgspec.convert(value[name], info.type)
                     )
                 except msgspec.ValidationError:
                     errors[name] = [f"The {name} {self._rule(name, value[name])}"]
             elif info.required:
                 errors[name] = [f"The {name} is required."]
+        payload = self.payload(**values)
+        if not errors:
+            return payload
         other_check = Check()
-        self.normalize(self.payload(**values), current_time, other_check)
+        self.normalize(payload, current_time, other_check)
         known_names = errors.keys() | {
             name
             for group in self.alternatives
@@ -194,7 +197,7 @@ class Form(Generic[Accepted]):
             if not values.get(name)
         }
         errors |= {name: rules for name, rules in other_check.errors.items() if name not in known_names}
-        return Invalid(errors or KEY_TWICE)  # the decoder reads each value, and a dict has only the last one
+        raise Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
         rule = self.rules.get(name)
