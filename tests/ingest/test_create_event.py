@@ -204,6 +204,17 @@ def test_profile_fields_by_slot_type(client: httpx.Client, connection: psycopg.C
     }  # fmt: skip
 
 
+def test_numbers_in_slots_never_pass_through_a_float(
+    client: httpx.Client, connection: psycopg.Connection
+) -> None:
+    body = (
+        '{"event_name":"purchase","email":"ada@example.com","profile_field_16":123456789012345678.0123456789,'
+        '"profile_field_17":"123456789012345678.0123456789","profile_field_18":null,"profile_field_19":" "}'
+    )
+    event = stored(connection, client.post("/events/track", content=body))
+    assert event.profile_fields == dict.fromkeys((16, 17), "123456789012345678.0123456789")
+
+
 @pytest.mark.parametrize(
     ("slot", "value"),
     [

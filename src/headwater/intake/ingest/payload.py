@@ -34,18 +34,22 @@ from headwater.intake.ingest.forms import (
 from headwater.intake.ingest.times import parse_event_time
 from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
 from headwater.spaces.custom_fields import (
+    DATE_SLOTS,
     LONGEST_TEXT,
+    NUMBER_FORMS,
     NUMBER_SLOTS,
     SLOTS,
     TEXT_SLOTS,
     TYPE_RULES,
     parse_slot_date,
     parse_slot_number,
+    slot_name,
 )
 
 Name = Annotated[str, Meta(max_length=255)] | None
 SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
-SlotNumber = str | int | float | None
+SlotNumber = Raw | UnsetType
+"""Raw, because a float would lose digits."""
 
 
 class Consent(msgspec.Struct, frozen=True):
@@ -99,12 +103,15 @@ def slot_type(slot: int) -> Any:
     return SlotNumber if slot in NUMBER_SLOTS else Time
 
 
+_NO_SLOTS = tuple(UNSET if number in NUMBER_SLOTS else None for number, _ in SLOTS)
+SLOT_MEMBERS = [
+    (name, slot_type(number), default) for (number, name), default in zip(SLOTS, _NO_SLOTS, strict=True)
+]
+RAW_SLOTS = frozenset(map(slot_name, NUMBER_SLOTS))
+_RAW = RAW_SLOTS | {"amount"}
+
 TrackPayload: Any = msgspec.defstruct(
-    "TrackPayload",
-    [(name, slot_type(number), None) for number, name in SLOTS],
-    bases=(_Fields,),
-    frozen=True,
-    kw_only=True,
+    "TrackPayload", SLOT_MEMBERS, bases=(_Fields,), frozen=True, kw_only=True
 )
 
 # Text copied unchanged; blank counts as absent.
@@ -200,23 +207,37 @@ def _normalize(
     return AcceptedEvent(**values)
 
 
-_NO_SLOTS = (None,) * len(SLOTS)
-
-
 def profile_fields(payload: Any, check: Check) -> dict[int, str]:
     fields: dict[int, str] = {}
     values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # the last fields of the payload
     if values == _NO_SLOTS:
         return fields
     for (number, name), value in zip(SLOTS, values, strict=True):
-        if value is None or (isinstance(value, str) and not value.strip()):
+        if value is None or value is UNSET or (isinstance(value, str) and not value.strip()):
             continue
         if number in TEXT_SLOTS:
             fields[number] = value
-        else:
-            parse = parse_slot_number if number in NUMBER_SLOTS else parse_slot_date
-            fields[number] = check(parse, name, value)
+        elif number in DATE_SLOTS:
+            fields[number] = check(parse_slot_date, name, value)
+        elif (number_text := check(_parse_raw_number, name, value)) is not None:
+            fields[number] = number_text
     return fields
+
+
+def _parse_raw_number(raw: Raw) -> str | None:
+    """Return None if null or blank text. Raises ValueError."""
+    try:
+        value = _decode_exact(raw)
+    except (InvalidOperation, msgspec.ValidationError):  # more digits than a number can have
+        raise ValueError("must be a finite number.") from None
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str | int | Decimal) and not isinstance(value, bool):
+        return parse_slot_number(value)
+    raise ValueError(NUMBER_FORMS)
+
+
+_decode_exact = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 _EVENT_NAMES = Names(EVENT_NAMES, EVENT_NAMES_IN_WORDS)
@@ -237,16 +258,14 @@ _RULES = {
 }
 
 
-EVENT_FORM = Form(
-    TrackPayload, _normalize, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True
-)
+EVENT_FORM = Form(TrackPayload, _normalize, _RULES, {"event_name": EVENT_NAMES[0]}, raw=_RAW, warns=True)
 accept = EVENT_FORM.accept
 RECORD_FORM = Form(
     TrackPayload,
     partial(_normalize, needs=Needs.IDENTIFIER_OR_PHONE),
     _RULES,
     {"event_name": EVENT_NAMES[0]},
-    raw=frozenset({"amount"}),
+    raw=_RAW,
     warns=True,
 )
 """For business records such as orders: a phone number is enough."""
@@ -255,7 +274,7 @@ COUNTER_FORM = Form(
     partial(_normalize, needs=Needs.NOTHING),
     _RULES,
     {"event_name": EVENT_NAMES[0]},
-    raw=frozenset({"amount"}),
+    raw=_RAW,
     warns=True,
 )
 """For orders without a visit: the buyer may be unknown."""

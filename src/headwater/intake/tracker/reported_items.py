@@ -13,12 +13,12 @@ from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.http.inputs.emails import parse_written_email
 from headwater.intake.ingest.forms import Address, Check, Code, Form, Identifier, keep_nonblank_texts
-from headwater.intake.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
+from headwater.intake.ingest.payload import EVENT_FORM, RAW_SLOTS, SLOT_MEMBERS, Consent, profile_fields
 from headwater.intake.tracker.browser_reports import MAX_AGO, Browser
 from headwater.people.identity.joins import SIGNED_ONLY
 from headwater.people.identity.senders import Sender
 from headwater.sources.addresses import read_address
-from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
+from headwater.spaces.custom_fields import TYPE_RULES
 from headwater.spaces.sites.refusals import RefusalReason
 from headwater.spaces.sites.signatures import Signature, WrongTimeError
 from headwater.spaces.sites.sites import ActiveSite
@@ -57,13 +57,7 @@ class _Named(_Item, frozen=True, kw_only=True):
     phone: Annotated[str, Meta(max_length=64)] | None = None
 
 
-_Person: Any = msgspec.defstruct(
-    "_Person",
-    [(name, slot_type(number), None) for number, name in SLOTS],
-    bases=(_Named,),
-    frozen=True,
-    kw_only=True,
-)
+_Person: Any = msgspec.defstruct("_Person", SLOT_MEMBERS, bases=(_Named,), frozen=True, kw_only=True)
 
 
 class _KeyAndTime(Struct, frozen=True):
@@ -126,7 +120,7 @@ _STAND_INS: dict[str, Any] = {"type": "page", "key": "00000000-0000-0000-0000-00
 
 WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
 PAGE_FORM = Form(_Page, _normalize_page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
-PERSON_FORM = Form(_Person, _normalize_person, _RULES, _STAND_INS, alternatives=())
+PERSON_FORM = Form(_Person, _normalize_person, _RULES, _STAND_INS, raw=RAW_SLOTS, alternatives=())
 SIGNATURE_FORM = Form(_Signed, _normalize_signature, _RULES, {}, alternatives=())
 
 
