@@ -104,6 +104,21 @@ def test_it_works(api: Api) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("group", ["source", "platform", "channel", "landing_page", "campaign"])
+def test_all_spend_is_in_a_row_or_unmatched(api: Api, space: Stage, group: str) -> None:
+    """The part of a shared bill that the ledger has by source is in no row by source."""
+    contact = space.contact()
+    space.touchpoint(contact, "instagram_ads", occurred_at=moment(3, 8))
+    space.event(contact, amount=5, event_time=moment(3))
+    put(api, spent(3, "tiktok", 60), spent(3, "meta", 30), spent(3, "instagram", 7), spent(3, "youtube", 2))
+    answer = report(api, group_by=group)
+    spend = sum(row["spend"] or 0 for row in answer["groups"])
+    unmatched = sum(row["spend"] for row in answer["unmatched"])
+    assert spend + unmatched == sum(row["spend"] for row in answer["totals"]) == 99
+    if group == "source":
+        assert (spend, unmatched) == (60, 39)
+
+
 @pytest.mark.usefixtures("space")
 def test_payback_after_the_cost_rate(api: Api, space: Stage) -> None:
     put(api, spent(3, "tiktok", 60))

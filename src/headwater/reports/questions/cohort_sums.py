@@ -301,13 +301,14 @@ class CohortBuilder:
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
         """Return spend by month; None is spend outside all groups."""
         spend_by_month = self._spent.by_month()
-        has_spend = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
         for month in self._months:
             month_spend = spend_by_month.get(month, PeriodSpend([], self._spent.names))
-            keys = month_spend.by_key(self._group if has_spend else None, self._keys)
-            money = {key: Decimal(figures[0]) / MILLIONTHS for key, figures in keys.items()}
-            by_month.append(money if has_spend else {None: sum(money.values(), Decimal(0))})
+            money: dict[Key, Decimal] = {}
+            for key, figures in month_spend.by_key(self._group, self._keys).items():
+                own_key = key if self._has_own_spend(key) else None
+                money[own_key] = money.get(own_key, Decimal(0)) + Decimal(figures[0]) / MILLIONTHS
+            by_month.append(money)
         return by_month
 
     def _groups(
@@ -317,7 +318,7 @@ class CohortBuilder:
         if group is None:
             return
         figures = _figures_by_key(group_sums)
-        names, has_spend = self._spent.find_names(group), group not in WITHOUT_SPEND
+        names = self._spent.find_names(group)
         only_spent = {key for month_spend in by_month for key in month_spend} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
             number, label = self._keys.get(key, (None, names.get(key or "", key)))
@@ -326,12 +327,16 @@ class CohortBuilder:
                 key,
                 label,
                 figures.get(number, {}) if number is not None else {},
-                spend if has_spend and self._has_own_spend(key) else None,
+                spend if self._has_own_spend(key) else None,
             )
 
     def _has_own_spend(self, key: Key) -> bool:
-        is_source = self._group is Group.SOURCE and key is not None
-        return not is_source or self._sources.is_billed_alone(str(key))
+        """Return whether a key's spend is known. The spend of sources that share a bill is outside all
+        groups, even if the ledger has some of it by source.
+        """
+        if self._group is Group.SOURCE and key is not None:
+            return self._sources.is_billed_alone(key)
+        return self._group not in WITHOUT_SPEND
 
     def _make_group(
         self, key: Key, label: str | None, figures: Figures, spend: Sequence[Decimal] | None = None
