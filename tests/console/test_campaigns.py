@@ -266,6 +266,24 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     assert "Profit" not in make_page(owner, space_id).headlines
 
 
+def test_profit_adds_up(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """Spend without a campaign lowers the profit too. Sources that share a bill have no profit, so the rest
+    has none either.
+    """
+    stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (space_id,))
+    order(stage, "google_ads", "100", campaign_id="c1")
+    put(spent(3, "google", 50), spent(3, "google", 20, campaign_id="c1"))
+    rest = "Not broken down by campaign"
+    page = make_page(owner, space_id, "group=campaign")
+    profit = [values(page.row("rows", title), "contribution") for title in ("c1", rest)]
+    assert profit == [["40"], ["-30"]]
+    assert values(page.row("rows", "All, with and without spend"), "contribution") == ["10"]
+    page = make_page(owner, space_id, "open=google")
+    assert values(page.row("rows", "Account level"), "contribution") == ["-30"]
+    page = make_page(owner, space_id, "group=source")
+    assert values(page.row("rows", "Not broken down by source"), "contribution") == [None]
+
+
 def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     """The page explains how to bring in spend, or which days have some."""
     page = make_page(owner, space_id)

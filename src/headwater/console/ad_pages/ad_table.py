@@ -41,6 +41,9 @@ MOST_OPEN = 12
 ACCOUNT_LEVEL = "Account level"
 """The row of a platform's spend without a campaign, or a campaign's without an ad set."""
 _CHANGES = frozenset({"spend", "credited_revenue", "roas"})
+_OF_SPEND = frozenset(
+    {"spend", "impressions", "clicks", "platform_conversions", "platform_revenue", "ctr", "cpc"}
+)
 _NEAR = 0.1
 """The part of break-even within which ROAS is near it."""
 
@@ -196,7 +199,7 @@ class AdTable:
 
     def _account_row(self, report: CostReport, place: Place, group: Group) -> Row:
         name = ACCOUNT_LEVEL if group is Group.CAMPAIGN else f"No {title_group(group)}"
-        return Row(Cell(name), self._spend_cells(report.without_place), len(place) + 1)
+        return Row(Cell(name), self._spend_cells(report), len(place) + 1)
 
     def _more_row(self, report: CostReport, place: Place, group: Group) -> Row:
         """Return the number of rows left out, which leads to the rows of the level by themselves."""
@@ -248,21 +251,13 @@ class AdTable:
         counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
-    def _spend_cells(self, costs: CostFigures) -> tuple[Cell, ...]:
-        """Return the cells of a row that has only spend."""
-        only_spend = (
-            "spend",
-            "impressions",
-            "clicks",
-            "platform_conversions",
-            "platform_revenue",
-            "ctr",
-            "cpc",
-        )
+    def _spend_cells(self, report: CostReport) -> tuple[Cell, ...]:
+        """Return the cells of spend without a key. It lowers the profit, unless some rows have none."""
+        known_figures = _OF_SPEND if report.unsplit else _OF_SPEND | {"contribution"}
         return tuple(
             Cell(
-                write_figure(column, costs)
-                if column.figure in only_spend
+                write_figure(column, report.without_place)
+                if column.figure in known_figures
                 else figures.write_missing(ONLY_SPEND)
             )
             for column in self.choices.shown
@@ -285,7 +280,7 @@ class AdTable:
                 if self.group in (Group.PLATFORM, Group.CHANNEL)
                 else (f"Not broken down by {title_group(self.group)}")
             )
-            yield Row(Cell(name), self._spend_cells(report.without_place))
+            yield Row(Cell(name), self._spend_cells(report))
         yield Row(
             Cell("All, with and without spend"),
             tuple(
