@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 import psycopg
@@ -28,12 +29,17 @@ def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int
     company_id = stage.company()
     contact_id = stage.contact(company_id=company_id)
     event_id = stage.event(contact_id, company_id=company_id, amount=Decimal(amount), currency=currency)
-    stage.connection.execute(
-        "INSERT INTO currency_days (space_id, currency, day) SELECT %s, %s, %s WHERE %s"
-        " ON CONFLICT DO NOTHING",
-        (stage.space_id, currency, NOON.date(), currency is not None),
-    )
+    if currency is not None:
+        note_currency(stage, currency, NOON)
     return event_id, contact_id, company_id
+
+
+def note_currency(stage: Stage, currency: str, moment: datetime) -> None:
+    """Record that a day has amounts in a currency, as the pipeline does."""
+    stage.connection.execute(
+        "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+        (stage.space_id, currency, moment.date()),
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -12,6 +14,7 @@ from headwater.reports.query import ReportTooLarge
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_channels import HOSTILE, order
+from tests.console.test_foreign_amounts import note_currency
 from tests.support.factories import Stage
 
 
@@ -58,6 +61,21 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     assert PageTables(owner.browser.get(orders.link or "").text).listed.value == "1"
     none = rows[f"/console/spaces/{space_id}"]
     assert (none[1].value, none[2].value, none[3].text) == ("0", "0", "Nothing")
+
+
+def test_figures_lead_to_their_events(owner: Person, join: Callable[..., Stage]) -> None:
+    """The last 30 days end today; free orders count, upsells and refunds don't."""
+    second = join(currency="EUR")
+    for amount, columns in (("10", {}), ("0", {}), ("3", {"is_upsell": True}), ("-2", {})):
+        second.event(second.contact(), event_time=datetime.now(UTC), amount=amount, **columns)
+    second.event(second.contact(), event_time=datetime.now(UTC), amount="9", currency="XAF")
+    note_currency(second, "XAF", datetime.now(UTC))
+    page = make_page(owner, "")
+    row = next(row for row in page.tables["yours"][1:] if "Second" in row[0].text)
+    orders = PageTables(owner.browser.get(html.unescape(row[2].link or "")).text)
+    assert (row[1].value, row[2].value, orders.listed.value) == ("11", "3", "3")
+    assert "1 event, 9.00 XAF, left out: no exchange rate" in row[1].text
+    assert "Sales of the last 30 days including today" in page.html
 
 
 def test_a_single_space_is_gone_to(owner: Person, space_id: int) -> None:
