@@ -19,6 +19,7 @@ from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
 from tests.console.test_channels import HOSTILE, days_ago, order
+from tests.console.test_foreign_amounts import note_currency
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, hit
@@ -125,6 +126,72 @@ def test_a_ratio_by_day(owner: Person, stage: Stage, space_id: int, put: Any) ->
     put(spent(3, "google", 30), spent(4, "google", 10))
     chart = Overview(owner, space_id, "tile=roas").chart
     assert [value for value in chart if value] == ["0", "2"]
+
+
+@pytest.mark.parametrize(("tile", "total"), [("spend", 75), ("roas", 0.8)])
+def test_the_spend_of_one_day(
+    owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
+) -> None:
+    """Spend has no hours, so the chart has the day."""
+    order(stage, "google_ads", "60")
+    put(spent(3, "google", 75))
+    day = days_ago(3).date()
+    page = Overview(owner, space_id, f"start_date={day}&end_date={day}&tile={tile}")
+    assert [float(value) for value in page.chart] == [total]
+
+
+def test_a_day_without_spend_has_no_ratio(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "google_ads", "60")
+    put(spent(3, "google", 30))
+    html = Overview(owner, space_id, "tile=roas").html
+    assert "ROAS 2.00" in html
+    assert f"ROAS {NONE}" in html
+    assert "ROAS 0.00" not in html
+
+
+@pytest.mark.parametrize("page", ["", "/channels"])
+def test_a_day_is_compared_with_the_same_date_a_year_earlier(
+    owner: Person, stage: Stage, space_id: int, page: str
+) -> None:
+    """The leap day has no counterpart, and moves no later day."""
+    for day, amount in (("2024-02-29", "8"), ("2024-03-01", "7"), ("2025-03-01", "5")):
+        stage.event(stage.contact(), event_time=f"{day} 12:00:00+00", amount=amount)
+    query = "start_date=2025-02-27&end_date=2025-03-02&compare=previous_year"
+    tables = PageTables(owner.browser.get(f"/console/spaces/{space_id}{page}?{query}").text).tables
+    rows = tables["course" if page else "chart"][1:]
+    assert [row[-1].value for row in rows] == ["0", "0", "7", "0"]
+
+
+def test_the_column_before_has_all_of_the_previous_period(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    """Sources without credit now have rows, and count in their platforms."""
+    order(stage, "facebook_ads", "100")
+    order(stage, "facebook_ads", "20", days=40)
+    order(stage, "instagram_ads", "30", days=40)
+    order(stage, "tiktok_ads", "11", days=40)
+    order(stage, "email", "7", days=40)
+    order(stage, None, "3", days=40)
+    put(spent(3, "tiktok", 5))
+    page = Overview(owner, space_id, "open=meta")
+    before = {row[0].text: row[2].value for row in page.tables["sources"][1:]}
+    assert before == {
+        "Meta Ads": "50", "Facebook ads": "20", "Instagram ads": "30", "TikTok Ads": "11", "E-mail": "7",
+        "No visit seen": "3", "All": "71",
+    }  # fmt: skip
+    page = Overview(owner, space_id, "open=meta&compare=none")
+    assert {row[2].value for row in page.tables["sources"][1:]} == {None}
+
+
+def test_money_left_out_of_either_period_is_listed(owner: Person, stage: Stage, space_id: int) -> None:
+    for days, amount in ((3, "5"), (40, "6")):
+        stage.event(stage.contact(), event_time=days_ago(days), amount=amount, currency="XAF")
+        note_currency(stage, "XAF", days_ago(days))
+    stage.event(stage.contact(), event_time=days_ago(50), amount="1")
+    for page in ("", "/channels", "/campaigns", "/changes"):
+        html = owner.browser.get(f"/console/spaces/{space_id}{page}").text
+        assert ">1 event, 5.00 XAF, left out: no exchange rate." in html, page
+        assert "In the compared period: 1 event, 6.00 XAF, left out: no exchange rate." in html, page
 
 
 def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id: int) -> None:

@@ -106,6 +106,44 @@ def test_a_message_has_the_figures_of_the_page_that_it_links(
     assert "Ada" not in str(notice)
 
 
+@pytest.mark.parametrize("page", ["", "/channels", "/campaigns", "/models"])
+def test_the_headline_of_a_message_has_the_filters_of_its_page(
+    space_id: int, database_url: str, page: str
+) -> None:
+    """All revenue of the week is 385.50."""
+    notice = send(database_url, space_id, page, "only=channel:paid", MONDAYS)
+    assert "350.50" in f"{notice.headline} {' '.join(notice.paragraphs)}"
+    assert "385.50" not in f"{notice.headline} {' '.join(notice.paragraphs)}"
+
+
+@pytest.mark.parametrize(("page", "query"), [("/campaigns", "group=campaign"), ("/models", "group=campaign")])
+def test_a_message_counts_the_rows_that_it_does_not_list(
+    stage: Stage, put: Any, space_id: int, database_url: str, page: str, query: str
+) -> None:
+    for number in range(14):
+        order(stage, "facebook_ads", "10", days=2, campaign_id=f"n{number}")
+    put(*(spent(2, "meta", "1", campaign_id=f"n{number}") for number in range(14)))
+    table = send(database_url, space_id, page, query, MONDAYS).table
+    assert table is not None
+    assert [row for row in table.rows if "more row" in row[0]] == [
+        [f"{3 if page == '/campaigns' else 4} more rows", *[""] * (len(table.columns) - 1)]
+    ]
+
+
+def test_a_message_of_the_overview_adds_up(stage: Stage, space_id: int, database_url: str) -> None:
+    """Twelve sources have a row, the others share one."""
+    for source in (
+        "tiktok_ads", "pinterest_ads", "snapchat_ads", "reddit_ads", "quora_ads", "linkedin_ads", "bing_ads",
+        "sms", "referral", "direct", "google_organic", "ai_chat_gpt",
+    ):  # fmt: skip
+        order(stage, source, "10", days=2)
+    table = send(database_url, space_id, "", "", MONDAYS).table
+    assert table is not None
+    *rows, total = [float(row[1].replace(",", "")) for row in table.rows]
+    assert len(rows) == 14
+    assert sum(rows) == total
+
+
 @pytest.mark.parametrize(
     ("page", "column", "total"), [("", "credited_revenue", 370.5), ("/campaigns", "spend", 140)]
 )

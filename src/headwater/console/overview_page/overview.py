@@ -16,7 +16,7 @@ from starlette.routing import Route
 from headwater.console.change_pages.channel_changes import describe_changes, load_channel_changes
 from headwater.console.live_pages.arrivals import count_on_site
 from headwater.console.overview_page.overview_chart import OverviewChart, draw_overview
-from headwater.console.overview_page.source_table import OPEN, SourceTable
+from headwater.console.overview_page.source_table import OPEN, SourceReports, SourceTable
 from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import conversion_title, read_bar
@@ -30,7 +30,8 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import ReportResult, query_reports
-from headwater.reports.query import MOST_ROWS, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.reports.engine.time_buckets import compared_span
+from headwater.reports.query import MOST_ROWS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.questions.credit_rows import EventCredit
 from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend
 from headwater.sources.titles import format_title
@@ -85,11 +86,15 @@ class OverviewQueries:
         query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
 
-    def rates(self) -> list[ReportQuery]:
-        """Return the report of the platforms' conversion rates; none with filters that visits lack."""
-        if not self._has_visits:
-            return []
-        return [self._view.report(self._space, self._now, (Measure.CONVERSION_RATE,), (Group.PLATFORM,))]
+    def of_sources(self) -> dict[str, ReportQuery]:
+        """Return the queries of the table of sources, by member of `SourceReports`. Raise Invalid."""
+        queries = {"current": self.by_source()}
+        if queries["current"].compare is not Comparison.NONE:
+            queries["before"] = _query_before(queries["current"], self.basis.credited)
+        if self._has_visits:
+            measures, groups = (Measure.CONVERSION_RATE,), (Group.PLATFORM,)
+            queries["rates"] = self._view.report(self._space, self._now, measures, groups)
+        return queries
 
     def csv(self) -> ReportQuery:
         """Raise Invalid for bad input."""
@@ -103,6 +108,12 @@ class OverviewQueries:
             return None
         query = self._view.spend(self._space, self._now, group, MOST_ROWS)
         return await query_spend(connection, self._space.id, query)
+
+
+def _query_before(query: ReportQuery, measure: Measure) -> ReportQuery:
+    """Return the query of one measure in the compared period."""
+    span = compared_span(query)
+    return replace(query, start=span.start, end=span.end, compare=Comparison.NONE, measures=(measure,))
 
 
 class OverviewLoader:
@@ -135,13 +146,12 @@ class OverviewLoader:
     async def load(self, connection: AsyncConnection) -> Overview:
         """Raise Invalid and ReportRefused."""
         page, space_id = self._page, self._page.space.id
-        by_source = self._queries.by_source()
-        steps = self._make_steps(by_source)
-        chart_queries, rate_queries = self._chart_queries(by_source, steps), self._queries.rates()
-        report, *reports = await query_reports(
-            connection, space_id, [by_source, *chart_queries, *rate_queries]
-        )
-        rates = reports[len(chart_queries) :]
+        source_queries = self._queries.of_sources()
+        steps = self._make_steps(source_queries["current"])
+        chart_queries = self._chart_queries(source_queries["current"], steps)
+        reports = await query_reports(connection, space_id, [*chart_queries, *source_queries.values()])
+        source_reports = dict(zip(source_queries, reports[len(chart_queries) :], strict=True))
+        report = source_reports["current"]
         costs, costs_by_step = await self._queries.fetch_costs(connection), None
         if self.tile.kind is TileKind.SPEND:
             costs_by_step = await self._queries.fetch_costs(connection, steps.group)
@@ -149,9 +159,9 @@ class OverviewLoader:
             self._view, self.tile, steps, reports[: len(chart_queries)], costs_by_step, stacks=self.stacks
         )
         conversions = conversions_title(page.space, self._view.conversion)
-        table = SourceTable(self._view, page.base, self.basis, conversions).make(
-            report, costs, rates, self.opened, self.link
-        )
+        table = SourceTable(
+            self._view, page.base, self.basis, conversions, SourceReports(**source_reports, costs=costs)
+        ).make(self.opened, self.link)
         changes: list[str] = []
         if report.is_comparable:
             channel_changes = await load_channel_changes(connection, page)
@@ -191,7 +201,10 @@ class OverviewLoader:
 
     def _make_steps(self, query: ReportQuery) -> TimeSteps:
         span = DateTimeSpan(query.start, query.end)
-        return TimeSteps(span, choose_step(span, MOST_DAYS, MOST_WEEKS), self._page.space)
+        step = choose_step(span, MOST_DAYS, MOST_WEEKS)
+        if step is Group.HOUR and self.tile.kind is TileKind.SPEND:
+            step = Group.DAY  # spend has no time of day
+        return TimeSteps(span, step, self._page.space, query.compare)
 
     def _chart_queries(self, by_source: ReportQuery, steps: TimeSteps) -> list[ReportQuery]:
         """Return the tile's measure by step, its credit by step and channel, and the previous period."""

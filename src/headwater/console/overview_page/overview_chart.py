@@ -68,13 +68,12 @@ def draw_overview(
     series = _stack(numbers, keys) if stacks and numbers.channels else _single(tile, numbers, keys)
     previous = [_plot(numbers.previous.get(key)) for key in keys] if numbers.previous else []
     chart = draw_bars(series, previous)
-    empty = None if tile.missing else 0
     chart_steps = tuple(
         ChartStep(
             steps.title(key),
             _describe(tile, numbers, key),
             steps.narrow(view, key).link("/events"),
-            numbers.values.get(key, empty),
+            numbers.values.get(key, tile.empty),
             numbers.previous.get(key),
         )
         for key in keys
@@ -113,7 +112,7 @@ def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
 
     former: _Values = {}
     if costs.comparable is not None:
-        former = steps.align(by_step(costs.comparable), costs.comparable.span, None)
+        former = steps.align(by_step(costs.comparable), costs.comparable.span, tile.empty)
     return _Numbers(by_step(costs), former, {})
 
 
@@ -146,7 +145,7 @@ def _plot(value: Figure) -> float:
 
 
 def _describe(tile: Tile, numbers: _Numbers, key: str) -> str:
-    parts = [f"{tile.title} {figures.written(tile.measure, numbers.values.get(key, 0))}"]
+    parts = [f"{tile.title} {figures.written(tile.measure, numbers.values.get(key, tile.empty))}"]
     if numbers.previous:
         parts.append(f"before {figures.written(tile.measure, numbers.previous.get(key))}")
     best = sorted(

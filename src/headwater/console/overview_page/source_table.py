@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
+
+from msgspec import Struct
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.basis import Basis
@@ -27,6 +29,7 @@ _NO_SPEND = "No spend"
 _SEVERAL = "Several sources together"
 _UNSEEN = "No visits are counted here"
 _NO_COMPARISON = "No comparison with an earlier period"
+_Keys = tuple[str | None, ...]
 
 
 @dataclass
@@ -38,7 +41,7 @@ class SourceRow:
     only: str = ""
     """The filter that selects it; empty for a total."""
     value: Figure = Decimal(0)
-    previous: Figure = None
+    previous: Figure = Decimal(0)
     conversions: Figure = Fraction(0)
     visits: Figure = 0
     rate: Figure = None
@@ -52,24 +55,30 @@ class SourceRow:
         return self.costs.spend if self.costs else None
 
 
+class SourceReports(Struct, frozen=True):
+    """The reports behind the table."""
+
+    current: ReportResult
+    """By platform and source."""
+    before: ReportResult | None = None
+    """The same of the previous period, which also has the sources without credit now; None without one."""
+    rates: ReportResult | None = None
+    """The conversion rates of platforms; None with filters that visits lack."""
+    costs: CostReport | None = None
+    """By platform; None with filters that spend lacks."""
+
+
 class SourceTable:
-    def __init__(self, view: ReportView, base: str, basis: Basis, conversions_title: str) -> None:
+    def __init__(
+        self, view: ReportView, base: str, basis: Basis, conversions_title: str, reports: SourceReports
+    ) -> None:
         self._view, self._base, self._basis = view, base, basis
-        self._conversions_title = conversions_title
+        self._conversions_title, self._reports = conversions_title, reports
         self._has_visits = Measure.VISITS in basis.columns
 
-    def make(
-        self,
-        report: ReportResult,
-        costs: CostReport | None,
-        rates: Sequence[ReportResult],
-        opened: Collection[str],
-        link: Callable[..., str],
-    ) -> Table:
-        """Build the table of a report by platform and source; `rates` may have the conversion rates of
-        platforms, and `link` returns the page's own address.
-        """
-        rows = self._list_rows(report, costs, rates)
+    def make(self, opened: Collection[str], link: Callable[..., str]) -> Table:
+        """Build the table; `link` returns the page's own address."""
+        rows = self._list_rows()
         largest = max((float(row.value or 0) for row in rows), default=0.0)
         table_rows: list[Row] = []
         for row in rows[:MOST_ROWS]:
@@ -81,7 +90,7 @@ class SourceTable:
             table_rows.append(self._row(row, largest, toggle=toggle, is_open=is_open))
             if is_open:
                 table_rows += [self._row(source, largest, depth=2) for source in row.sources]
-        totals = [self._row(row) for row in self._list_totals(report, costs, rows[MOST_ROWS:])]
+        totals = [self._row(row) for row in self._list_totals(rows[MOST_ROWS:])]
         return Table("Table of sources", tuple(self._list_columns()), tuple(table_rows), tuple(totals))
 
     def _list_columns(self) -> Iterator[TableColumn]:
@@ -97,50 +106,59 @@ class SourceTable:
         yield TableColumn("Spend")
         yield TableColumn("ROAS", "Revenue credited to it, divided by its spend")
 
-    def _list_rows(
-        self, report: ReportResult, costs: CostReport | None, rates: Sequence[ReportResult]
-    ) -> list[SourceRow]:
-        """Return rows in order of their value; spend without credit has rows too."""
+    def _list_rows(self) -> list[SourceRow]:
+        """Return rows in order of their value; spend and earlier credit without credit have rows too."""
         rows: dict[str, SourceRow] = {}
-        column = FigureColumn(Measure.CONVERSION_RATE)
-        rate_by_platform = {
-            row.keys[0].value: row.figures[column] for rate_report in rates for row in rate_report.rows
-        }
-        by_platform = sorted(report.rows, key=lambda row: row.keys[0].value or "")
-        for platform, platform_rows in groupby(by_platform, key=lambda row: row.keys[0].value):
-            sources = [self._read_source(row) for row in platform_rows]
+        rate_by_platform = _read_keys(self._reports.rates, Measure.CONVERSION_RATE)
+        by_platform = sorted(self._list_sources(), key=lambda pair: pair[0] or "")
+        for platform, pairs in groupby(by_platform, key=lambda pair: pair[0]):
+            sources = [source for _, source in pairs]
             if platform is None:
                 rows |= {source.key: source for source in sources}
             else:
                 rows[platform] = _join_sources(platform, sources)
-                rows[platform].rate = rate_by_platform.get(platform)
-        for row in costs.rows if costs else ():
+                rows[platform].rate = rate_by_platform.get((platform,))
+        for row in self._reports.costs.rows if self._reports.costs else ():
             if row.key and row.figures.spend:
                 rows.setdefault(row.key, _join_sources(row.key, [])).costs = row.figures
         for row in rows.values():
             row.sources.sort(key=_by_value, reverse=True)
         return sorted(rows.values(), key=_by_value, reverse=True)
 
-    def _read_source(self, row: ReportRow) -> SourceRow:
-        key = row.keys[1].value or ""
-        source = self._read(_title(row.keys[1]), row, self._basis.credited, Measure.CREDITED_CONVERSIONS)
-        source.key, source.only = key, f"{Group.SOURCE}:{key}"
-        source.previous = source.previous or Decimal(0)
-        return source
+    def _list_sources(self) -> Iterator[tuple[str | None, SourceRow]]:
+        """Yield each source with its platform, also those with credit in the previous period only."""
+        current, before = self._reports.current, self._reports.before
+        previous = _read_keys(before, self._basis.credited)
+        listed: set[_Keys] = set()
+        for row in current.rows:
+            source = self._read("", row, self._basis.credited, Measure.CREDITED_CONVERSIONS)
+            listed.add(_get_keys(row))
+            yield self._name_source(source, row, previous)
+        for row in before.rows if before else ():
+            if _get_keys(row) not in listed:
+                yield self._name_source(SourceRow(""), row, previous)
+
+    def _name_source(
+        self, source: SourceRow, row: ReportRow, previous: Mapping[_Keys, Figure]
+    ) -> tuple[str | None, SourceRow]:
+        platform, key = row.keys[0].value, row.keys[1].value or ""
+        source.title, source.key, source.only = _title(row.keys[1]), key, f"{Group.SOURCE}:{key}"
+        source.previous = previous.get(_get_keys(row), Decimal(0))
+        return platform, source
 
     def _read(self, title: str, row: ReportRow, value: Measure, conversions: Measure) -> SourceRow:
         def read(measure: Measure) -> Figure:
             return row.figures[FigureColumn(measure)]
 
         read_row = SourceRow(title, value=read(value), conversions=read(conversions))
-        read_row.previous = row.compared[FigureColumn(value)] if row.compared else None
+        if row.compared:
+            read_row.previous = row.compared[FigureColumn(value)]
         if self._has_visits:
             read_row.visits, read_row.rate = read(Measure.VISITS), read(Measure.CONVERSION_RATE)
         return read_row
 
-    def _list_totals(
-        self, report: ReportResult, costs: CostReport | None, rest: list[SourceRow]
-    ) -> Iterator[SourceRow]:
+    def _list_totals(self, rest: list[SourceRow]) -> Iterator[SourceRow]:
+        report, costs = self._reports.current, self._reports.costs
         if rest:
             joined_row = _join("", f"{len(rest)} more sources", rest)
             joined_row.no_rate = _SEVERAL
@@ -167,7 +185,8 @@ class SourceTable:
         bar = max(0.0, float(row.value or 0)) / largest if largest else None
         value = figures.figure(self._basis.credited, row.value)
         cells = [Cell(value, self._link_events(row), bar=bar)]
-        cells.append(Cell(figures.figure(self._basis.credited, row.previous, _NO_COMPARISON)))
+        previous = row.previous if self._reports.current.is_comparable else None
+        cells.append(Cell(figures.figure(self._basis.credited, previous, _NO_COMPARISON)))
         if self._view.is_monetary:
             cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, row.conversions)))
         if self._has_visits:
@@ -182,6 +201,16 @@ class SourceTable:
         if not row.only:
             return ""
         return self._view.behind(f"{self._base}/events", "credited", {}, (*self._view.only, row.only))
+
+
+def _read_keys(report: ReportResult | None, measure: Measure) -> dict[_Keys, Figure]:
+    """Return a report's figures by the keys of its rows; empty without a report."""
+    rows = report.rows if report else ()
+    return {_get_keys(row): row.figures[FigureColumn(measure)] for row in rows}
+
+
+def _get_keys(row: ReportRow) -> _Keys:
+    return tuple(key.value for key in row.keys)
 
 
 def _join_sources(platform: str, sources: list[SourceRow]) -> SourceRow:

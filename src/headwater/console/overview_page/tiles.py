@@ -42,6 +42,11 @@ class Tile:
     missing: str = ""
     """Why there may be no value."""
 
+    @property
+    def empty(self) -> int | None:
+        """The value of a time without events or spend: none for a ratio."""
+        return None if self.missing else 0
+
 
 _NO_SPEND = "No ad spend in this period."
 _SPEND = Tile("spend", "Ad spend", TileKind.SPEND, Measure.REVENUE, "spend")

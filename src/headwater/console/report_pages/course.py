@@ -45,7 +45,8 @@ class Course:
     def __init__(self, basis: Basis, full_query: ReportQuery, space: Space) -> None:
         self._basis, self._query = basis, full_query
         span = DateTimeSpan(full_query.start, full_query.end)
-        self._steps = TimeSteps(span, choose_step(span, MOST_DAYS, MOST_WEEKS), space)
+        step = choose_step(span, MOST_DAYS, MOST_WEEKS)
+        self._steps = TimeSteps(span, step, space, full_query.compare)
         self.keys = self._steps.keys
 
     @property

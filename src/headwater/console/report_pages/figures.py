@@ -48,6 +48,8 @@ class Change:
     text: str
     direction: str
     """`up`, `down` or `same`."""
+    is_ratio: bool = True
+    """False for words."""
 
 
 def figure(measure: Measure, value: Figure, reason: str = "") -> Markup:
@@ -94,7 +96,7 @@ def written_change(measured: MeasureChange | None) -> Change | None:
         return None
     if measured.ratio is None:
         difference = measured.difference
-        return Change("new", "up" if difference > 0 else "down") if difference else None
+        return Change("new", "up" if difference > 0 else "down", is_ratio=False) if difference else None
     if not measured.ratio:
         return Change("no change", "same")
     direction = "up" if measured.ratio > 0 else "down"

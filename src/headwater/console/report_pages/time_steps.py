@@ -11,7 +11,7 @@ from headwater.base.dates import format_month, format_short_day, format_weekday
 from headwater.console.report_pages.charts.charts import WIDTH
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.time_buckets import compared_span, cut
+from headwater.reports.engine.time_buckets import TimeBuckets, compared_span, counterpart, cut
 from headwater.reports.query import MOST_ROWS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
@@ -21,21 +21,30 @@ class TimeSteps:
     span: DateTimeSpan
     group: Group
     space: Space
+    compare: Comparison
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        return self._list_keys(self.span)
-
-    def _list_keys(self, span: DateTimeSpan) -> tuple[str, ...]:
         if self.group is Group.HOUR:
             return tuple(f"{hour:02}" for hour in range(24))
-        return tuple(day.isoformat() for day in cut(span, self.group, self.space.zone).days)
+        return tuple(map(str, self._cut(self.span).days))
+
+    def _cut(self, span: DateTimeSpan) -> TimeBuckets:
+        return cut(span, self.group, self.space.zone)
 
     def align(self, values: Mapping[str, Figure], span: DateTimeSpan, empty: Figure) -> dict[str, Figure]:
-        """Return another span's values by the keys of these steps, aligned from the start."""
+        """Return the compared span's values by the keys of these steps, as rows of a report are compared."""
+        if self.group is Group.HOUR:
+            return {key: values.get(key, empty) for key in self.keys}
+        steps, others = self._cut(self.span), self._cut(span)
+        numbers = {
+            key: counterpart(index, self.compare, steps, others)
+            for index, key in enumerate(self.keys, start=1)
+        }
         return {
-            key: values.get(other_key, empty)
-            for key, other_key in zip(self.keys, self._list_keys(span), strict=False)
+            key: values.get(f"{others.days[number - 1]}", empty)
+            for key, number in numbers.items()
+            if number is not None
         }
 
     def find_position(self, day: date) -> float | None:

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.notifications.models import ReportTable
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title
-from headwater.console.report_pages.basis import Basis, choose_basis, title_columns
+from headwater.console.report_pages.basis import Basis, choose_basis, get_total_row, title_columns
 from headwater.console.report_pages.breakdown import LEVELS, title
 from headwater.console.report_pages.channels import select_columns
 from headwater.console.report_pages.models import model_choices_report
@@ -20,6 +20,7 @@ from headwater.console.scheduled_reports.report_content import (
     LISTED,
     ReportContent,
     SentPage,
+    count_more,
     describe_terms,
     shorten_key,
     write_total,
@@ -77,12 +78,10 @@ async def _load(
 
 
 def _write_headline(sent: EventReport) -> str:
-    report = sent.report
-    totals = report.overall or report.total
-    for measure in (sent.basis.whole, sent.columns[0]):
-        if (column := FigureColumn(measure)) in totals.figures:
-            return _write_figure(sent, totals, column)
-    return _write_figure(sent, report.total, report.columns[0])  # with several models: the first model's
+    """Write the page's total; with several models, by the first one."""
+    totals, whole_column = get_total_row(sent.report), sent.basis.whole_column
+    column = whole_column if whole_column in totals.figures else sent.report.columns[0]
+    return _write_figure(sent, totals, column)
 
 
 def _write_figure(sent: EventReport, row: ReportRow, column: FigureColumn) -> str:
@@ -104,6 +103,7 @@ def _build_table(sent: EventReport) -> ReportTable:
         ]
         for row in report.rows[:LISTED]
     ]
+    rows += count_more(len(report.rows) + report.left_out, 1 + len(columns))
     if report.unattributed is not None:
         unattributed_figures = report.unattributed.row.figures
         values = (

@@ -20,7 +20,8 @@ from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.query import DateTimeSpan, ReportQuery
 from headwater.spaces.models import Space
 
-LISTED = 10
+LISTED = 12
+"""Rows in a message: all of the overview."""
 LONGEST_KEY = 60
 View = TypeVar("View", bound=ReportView)
 
@@ -54,7 +55,7 @@ def write_total(title: str, value: str, change: Change | None) -> str:
     name = title if title.isupper() else title.lower()
     if change is None:
         return f"{name} {value}"
-    sign = {"up": "+", "down": "-", "same": ""}[change.direction]
+    sign = {"up": "+", "down": "-"}.get(change.direction, "") if change.is_ratio else ""
     return f"{name} {value} ({sign}{change.text})"
 
 
@@ -72,10 +73,21 @@ def shorten_key(text: str) -> str:
     return text if len(text) <= LONGEST_KEY else f"{text[:LONGEST_KEY]}…"
 
 
-def list_table(table: Table) -> ReportTable:
-    """Return a page's table with its first rows and its totals."""
-    rows = (*table.rows[:LISTED], *table.totals)
-    return ReportTable(columns=[column.title for column in table.columns], rows=[*map(_list_cells, rows)])
+def list_table(table: Table, left_out: int = 0) -> ReportTable:
+    """Return a page's table with its first rows, the number of others, of which `left_out` are not in the
+    table, and its totals.
+    """
+    columns = [column.title for column in table.columns]
+    more = count_more(len(table.rows) + left_out, len(columns))
+    rows = [*map(_list_cells, table.rows[:LISTED]), *more, *map(_list_cells, table.totals)]
+    return ReportTable(columns=columns, rows=rows)
+
+
+def count_more(rows: int, columns: int) -> list[list[str]]:
+    """Return the line with the number of rows that a message doesn't list; none if it lists all."""
+    number = rows - LISTED
+    text = f"{number:,} more row{'' if number == 1 else 's'}"
+    return [[text, *[""] * (columns - 1)]] if number > 0 else []
 
 
 def _list_cells(row: Row) -> list[str]:

@@ -12,7 +12,7 @@ from headwater.base.dates import format_month
 from headwater.console.ad_pages.ad_table import AdTable
 from headwater.console.ad_pages.campaigns import MOST_IN_CSV, list_headlines, read_choices, read_group
 from headwater.console.overview_page.overview import OverviewQueries
-from headwater.console.overview_page.source_table import SourceTable
+from headwater.console.overview_page.source_table import SourceReports, SourceTable
 from headwater.console.overview_page.tiles import compute_tiles
 from headwater.console.report_pages import cohorts, figures
 from headwater.console.report_pages.basis import conversions_title
@@ -22,6 +22,7 @@ from headwater.console.scheduled_reports.report_content import (
     LISTED,
     ReportContent,
     SentPage,
+    count_more,
     describe_model,
     describe_terms,
     list_table,
@@ -39,12 +40,13 @@ from headwater.reports.questions.spend import answer_spend, query_spend, spend_c
 async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportContent:
     space, view = page.space, page.read_view(SharedView)
     queries = OverviewQueries(space, view, page.current_time)
-    csv_query = queries.csv()
-    report, by_source, *rates = await query_reports(
-        connection, space.id, [queries.by_source(), csv_query, *queries.rates()]
-    )
+    csv_query, source_queries = queries.csv(), queries.of_sources()
+    by_source, *reports = await query_reports(connection, space.id, [csv_query, *source_queries.values()])
     costs = await queries.fetch_costs(connection)
-    table = SourceTable(view, "", queries.basis, conversions_title(space, view.conversion))
+    source_reports = SourceReports(**dict(zip(source_queries, reports, strict=True)), costs=costs)
+    report = source_reports.current
+    conversions = conversions_title(space, view.conversion)
+    table = SourceTable(view, "", queries.basis, conversions, source_reports)
     return ReportContent(
         [
             _write_total(tile.tile.title, tile.tile.measure, tile.value, tile.change, report.currency)
@@ -52,7 +54,7 @@ async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportCo
         ],
         describe_terms(csv_query, report.timezone, report.currency, report.compared_span),
         report.span,
-        list_table(table.make(report, costs, rates, (), _link_nowhere)),
+        list_table(table.make((), _link_nowhere)),
         (*report.left_out_money, *(costs.left_out_spend if costs else ())),
         lambda: report_csv(answer_report(csv_query, by_source)),
     )
@@ -75,7 +77,7 @@ async def load_ads(connection: AsyncConnection, page: SentPage) -> ReportContent
         ],
         describe_terms(query, report.timezone, report.currency, previous_span),
         report.span,
-        list_table(table.make(report, {})),
+        list_table(table.make(report, {}), report.left_out),
         (*report.left_out_money, *report.left_out_spend),
         lambda: spend_csv(answer_spend(query, report)),
     )
@@ -98,15 +100,17 @@ async def load_cohorts(connection: AsyncConnection, page: SentPage) -> ReportCon
 
 
 def _list_cohorts(report: CohortResult, cac_title: str) -> ReportTable:
-    """Return the latest months and all of them together."""
+    """Return the latest months, the number of earlier ones, and all of them together."""
+    columns = ["First order in", "New customers", "Spend", cac_title, "Revenue so far"]
     rows = [
-        [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue)]
-        for cohort in report.total.cohorts[-LISTED:]
+        *count_more(len(report.total.cohorts), len(columns)),
+        *(
+            [format_month(cohort.month), *_list_figures(cohort, cohort.total_revenue)]
+            for cohort in report.total.cohorts[-LISTED:]
+        ),
     ]
     rows.append(["All", *_list_figures(report.total, report.total.revenue)])
-    return ReportTable(
-        columns=["First order in", "New customers", "Spend", cac_title, "Revenue so far"], rows=rows
-    )
+    return ReportTable(columns=columns, rows=rows)
 
 
 def _list_figures(cohort: Cohort | CohortGroup, revenue: Figure) -> Iterator[str]:
