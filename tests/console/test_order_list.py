@@ -11,6 +11,7 @@ import pytest
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_channels import days_ago, order
+from tests.console.test_foreign_amounts import note_currency
 from tests.support.factories import Stage
 
 ALL_EVENTS = "conversion=any"
@@ -50,6 +51,26 @@ def test_orders(owner: Person, stage: Stage, space_id: int) -> None:
         ["#1077", "Ann", "80.50", "Google ads"],
     ]
     assert current_tab(page) == ["Orders"]
+
+
+def test_refunds_and_upsells_are_named(owner: Person, stage: Stage, space_id: int) -> None:
+    """Neither counts as an order, whatever the event is called and even without an exchange rate."""
+    ann = stage.contact(name="Ann")
+    stage.event(ann, event_time=days_ago(1), amount="5", order_id="1", is_upsell=True)
+    stage.event(ann, event_time=days_ago(2), amount="-5", order_id="2", currency="XAF")
+    note_currency(stage, "XAF", days_ago(2))
+    assert [row[0] for row in list_rows(open_list(owner, space_id))[1:]] == ["1 upsell", "2 refund"]
+
+
+def test_the_credit_of_an_event_without_an_amount(owner: Person, stage: Stage, space_id: int) -> None:
+    """It is a part of the event, not of revenue."""
+    ann = stage.contact()
+    for source in ("google_ads", "email"):
+        stage.touchpoint(ann, source, occurred_at=days_ago(4))
+    stage.event(ann, event_time=days_ago(3), event_name="sign_up", amount=None)
+    query = "conversion=sign_up&attribution_model=linear&credit=credited&only=source:google_ads"
+    head, row = list_rows(open_list(owner, space_id, query))
+    assert row[head.index("Credited revenue")] == "50.0 % of the event"
 
 
 def test_all_events(owner: Person, stage: Stage, space_id: int) -> None:

@@ -12,15 +12,7 @@ from headwater.events.accepted import SALES_EVENTS
 from headwater.reports.engine.dimensions import Kind
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, query_reports
-from headwater.reports.query import (
-    MOST_ROWS,
-    FigureColumn,
-    Filters,
-    Group,
-    KeyCondition,
-    Measure,
-    ReportQuery,
-)
+from headwater.reports.query import ALL_ROWS, FigureColumn, Filters, Group, KeyCondition, Measure, ReportQuery
 
 MOST_DAYS = 30
 ORDERS = (Kind.ORDER,)
@@ -94,7 +86,7 @@ def _query(
 ) -> ReportQuery:
     conditions = tuple(KeyCondition(Group.KIND, kind.key) for kind in kinds)
     filters = Filters(event_names=SALES_EVENTS, only=conditions)
-    return ReportQuery(start, end, measures, groups, filters=filters, limit=MOST_ROWS)
+    return ReportQuery(start, end, measures, groups, filters=filters, limit=ALL_ROWS)
 
 
 def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:

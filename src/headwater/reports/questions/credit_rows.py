@@ -106,6 +106,7 @@ class EventCredit(Struct, frozen=True):
     order_id: str | None
     order_name: str | None
     """The order number that people use, such as #1001."""
+    is_upsell: bool
     amount: Decimal | None
     """In the list's currency."""
     original_amount: Decimal | None
@@ -299,6 +300,7 @@ class _Details(Struct, frozen=True):
     company_name: str | None
     original_amount: Decimal | None
     original_currency: str
+    is_upsell: bool
 
 
 class CreditRowReader:
@@ -336,6 +338,7 @@ class CreditRowReader:
             company_name=details.company_name,
             order_id=details.order_id,
             order_name=details.order_name,
+            is_upsell=details.is_upsell,
             amount=_read_amount(int(paths[Column.AMOUNTS][event])),
             original_amount=details.original_amount,
             original_currency=details.original_currency,

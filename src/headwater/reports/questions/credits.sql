@@ -1,7 +1,7 @@
 -- name: events
 -- Event fields outside the paths, with names. No email addresses, which a reporting key may not read.
 SELECT e.id, e.event_time, e.order_id, e.order_name, coalesce(l.label, e.event_name), k.name,
-       c.name, trim_scale(e.amount), coalesce(e.currency, s.currency)
+       c.name, trim_scale(e.amount), coalesce(e.currency, s.currency), e.is_upsell
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
