@@ -16,9 +16,8 @@ BUSY = SOURCES[:36]
 """So many sources that a month has more than 1,000 of their days."""
 
 
-def test_every_day_of_every_source_counts(
-    connection: psycopg.Connection, space_id: int, database_url: str
-) -> None:
+def test_it_works(connection: psycopg.Connection, space_id: int, database_url: str) -> None:
+    """Every day of every source counts."""
     stage = Stage(connection, space_id, "")
     with connection.transaction():
         for source in BUSY:

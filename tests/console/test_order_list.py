@@ -8,6 +8,7 @@ import re
 import psycopg
 import pytest
 
+from headwater.console.report_pages import events
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_channels import days_ago, order
@@ -60,6 +61,16 @@ def test_refunds_and_upsells_are_named(owner: Person, stage: Stage, space_id: in
     stage.event(ann, event_time=days_ago(2), amount="-5", order_id="2", currency="XAF")
     note_currency(stage, "XAF", days_ago(2))
     assert [row[0] for row in list_rows(open_list(owner, space_id))[1:]] == ["1 upsell", "2 refund"]
+
+
+def test_a_long_list_says_what_its_file_has(
+    owner: Person, stage: Stage, space_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for days in (1, 2, 3):
+        stage.event(stage.contact(), event_time=days_ago(days), amount="5")
+    assert "The CSV has" not in open_list(owner, space_id)
+    monkeypatch.setattr(events, "MOST_ROWS", 2)
+    assert "The CSV has the newest 2." in open_list(owner, space_id)
 
 
 def test_the_credit_of_an_event_without_an_amount(owner: Person, stage: Stage, space_id: int) -> None:

@@ -15,6 +15,7 @@ import pytest
 from headwater.console.report_pages import events
 from headwater.console.tables import NONE
 from headwater.reports.questions.credits import CreditList, CreditsQuery, query_credits
+from headwater.sources.catalogue import SOURCES
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
@@ -52,13 +53,13 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     page = Overview(owner, space_id)
     assert {title: cell.value for title, cell in page.headlines.items()} == {
         "Revenue": "200.5", "Orders": "4", "Ad spend": "75", "ROAS": "2", "CAC": "37.5",
-        "Visits": "0", "No visit seen": "1",
+        "Visits": "0", "Unattributed": "1",
     }  # fmt: skip
     meta, email = page.row("sources", "Meta Ads"), page.row("sources", "E-mail")
     assert [meta[1].value, meta[3].value, meta[-2].value, meta[-1].value] == ["150", "2", "60", "2.5"]
     assert [email[1].value, email[2].value, email[-1].value] == ["30.5", "10", None]
     assert page.row("sources", "Google Ads")[-2].value == "15"
-    assert [page.row("sources", title)[1].value for title in ("No visit seen", "All")] == ["20", "200.5"]
+    assert [page.row("sources", title)[1].value for title in ("Unattributed", "All")] == ["20", "200.5"]
     assert page.row("sources", "All")[-1].value == "2"
     assert "Latest orders" in page.html
     assert sum(map(float, page.chart)) == 200.5
@@ -104,7 +105,8 @@ def test_latest_orders_read_the_whole_period_only_if_they_must(
 
 
 @pytest.mark.parametrize(
-    ("tile", "total"), [("orders", 3), ("spend", 75), ("unseen", 1), ("visits", 0), ("no such tile", 120)]
+    ("tile", "total"),
+    [("orders", 3), ("spend", 75), ("unattributed", 1), ("visits", 0), ("no such tile", 120)],
 )
 def test_a_tile_drives_the_chart(
     owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
@@ -177,10 +179,18 @@ def test_the_column_before_has_all_of_the_previous_period(
     before = {row[0].text: row[2].value for row in page.tables["sources"][1:]}
     assert before == {
         "Meta Ads": "50", "Facebook ads": "20", "Instagram ads": "30", "TikTok Ads": "11", "E-mail": "7",
-        "No visit seen": "3", "All": "71",
+        "Unattributed": "3", "All": "71",
     }  # fmt: skip
     page = Overview(owner, space_id, "open=meta&compare=none")
     assert {row[2].value for row in page.tables["sources"][1:]} == {None}
+
+
+def test_the_file_has_every_source(owner: Person, stage: Stage, space_id: int) -> None:
+    for source in SOURCES:
+        order(stage, source, "10")
+    link = re.search(r'href="([^"]*report\.csv[^"]*)"', Overview(owner, space_id).html)
+    assert link is not None
+    assert len(owner.browser.get(html.unescape(link[1])).text.splitlines()) == 1 + len(SOURCES)
 
 
 def test_money_left_out_of_either_period_is_listed(owner: Person, stage: Stage, space_id: int) -> None:
@@ -289,7 +299,7 @@ def test_stacked_by_channel(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "email", "50")
     page = Overview(owner, space_id, "stack=channel")
     assert "Paid ads</li>" in page.html
-    assert "Other and no visit seen" in page.html
+    assert "Other and unattributed" in page.html
 
 
 def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: int, put: Any) -> None:

@@ -10,9 +10,11 @@ from decimal import Decimal
 import psycopg
 import pytest
 
+from headwater.sources.answers import SELF_REPORTED
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from tests.console.conftest import Person
+from tests.console.tables import PageTables
 from tests.support.accounts import Accounts
 from tests.support.factories import NOON, Stage
 
@@ -54,6 +56,16 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
     assert rows[1] == "word_of_mouth,30,0.75,1,1"
     event = words(owner.browser.get(f"/console/spaces/{space_id}/events/{order}").text)
     assert "Post-purchase survey Word of mouth in their words: my friend's podcast" in event
+
+
+def test_every_answer_has_a_row(
+    owner: Person, path: str, space_id: int, connection: psycopg.Connection
+) -> None:
+    stage = Stage(connection, space_id, "")
+    for source in SELF_REPORTED:
+        stage.event(stage.contact(), amount=1, event_time=NOON, self_reported_source=source)
+    page = owner.browser.get(f"{path}?{PERIOD}").text
+    assert len(PageTables(page).tables["said"]) == 1 + len(SELF_REPORTED)
 
 
 def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:

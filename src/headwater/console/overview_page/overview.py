@@ -98,7 +98,8 @@ class OverviewQueries:
 
     def csv(self) -> ReportQuery:
         """Raise Invalid for bad input."""
-        return self._view.report(self._space, self._now, self.basis.columns, (Group.SOURCE,))
+        columns, limit = self.basis.columns, str(MOST_ROWS)
+        return self._view.report(self._space, self._now, columns, (Group.SOURCE,), limit=limit)
 
     async def fetch_costs(
         self, connection: AsyncConnection, group: Group = Group.PLATFORM
@@ -246,7 +247,9 @@ async def render_overview(page: ReportPage) -> Response:
         source_title=format_title,
         event_title=partial(conversion_title, page.space),
         longest_note=LONGEST,
-        csv=page.view.csv_link(f"{page.base}/report.csv", loader.basis.columns, (Group.SOURCE,)),
+        csv=page.view.csv_link(
+            f"{page.base}/report.csv", loader.basis.columns, (Group.SOURCE,), limit=MOST_ROWS
+        ),
     )
 
 

@@ -86,7 +86,7 @@ def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult])
     by_step, by_channel, *before = reports
     values = _read_tile(tile, by_step)
     channels: Mapping[str, _Values] = {}
-    if tile.kind is not TileKind.UNSEEN:
+    if tile.kind is not TileKind.UNATTRIBUTED:
         channels = read_channels(by_channel, by_channel.columns[0])
     previous: _Values = {}
     if before and before[0].began:
@@ -96,7 +96,7 @@ def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult])
 
 def _read_tile(tile: Tile, report: ReportResult) -> dict[str, Figure]:
     whole_column, credited_column = FigureColumn(tile.measure), report.columns[-1]
-    if tile.kind is TileKind.UNSEEN:
+    if tile.kind is TileKind.UNATTRIBUTED:
         return {
             row.keys[0].value or "": figures.difference(
                 row.figures[whole_column], [row.figures[credited_column]]
@@ -134,10 +134,7 @@ def _stack(numbers: _Numbers, keys: Sequence[str]) -> list[Series]:
         _plot(numbers.values.get(key)) - sum(layer.values[index] for layer in series)
         for index, key in enumerate(keys)
     ]
-    return [
-        *series,
-        Series("Other and no visit seen", [round(value, 6) for value in other_values], NO_COLOUR),
-    ]
+    return [*series, Series("Other and unattributed", [round(value, 6) for value in other_values], NO_COLOUR)]
 
 
 def _plot(value: Figure) -> float:

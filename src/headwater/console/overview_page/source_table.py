@@ -171,10 +171,10 @@ class SourceTable:
         if report.unattributed is None or report.overall is None:
             total = self._read("All", report.total, self._basis.credited, Measure.CREDITED_CONVERSIONS)
         else:
-            unseen_row = self._read("No visit seen", report.unattributed.row, whole_measure, conversions)
-            unseen_row.visits = unseen_row.rate = None
-            unseen_row.no_rate = _UNSEEN
-            yield unseen_row
+            unattributed_row = self._read("Unattributed", report.unattributed.row, whole_measure, conversions)
+            unattributed_row.visits = unattributed_row.rate = None
+            unattributed_row.no_rate = _UNSEEN
+            yield unattributed_row
             total = self._read("All", report.overall, whole_measure, conversions)
         total.costs = costs.total if costs else None
         yield total

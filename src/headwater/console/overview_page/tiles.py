@@ -26,7 +26,7 @@ class TileKind(Enum):
     SPEND = "spend"
     """A figure of spend and its credit."""
     VISITS = "visits"
-    UNSEEN = "unseen"
+    UNATTRIBUTED = "unattributed"
     """Conversions without credit."""
 
 
@@ -51,7 +51,7 @@ class Tile:
 _NO_SPEND = "No ad spend in this period."
 _SPEND = Tile("spend", "Ad spend", TileKind.SPEND, Measure.REVENUE, "spend")
 _VISITS = Tile("visits", "Visits", TileKind.VISITS, Measure.VISITS)
-_UNSEEN = Tile("unseen", "No visit seen", TileKind.UNSEEN, Measure.CONVERSIONS)
+_UNATTRIBUTED = Tile("unattributed", "Unattributed", TileKind.UNATTRIBUTED, Measure.CONVERSIONS)
 MONEY_TILES = (
     Tile("revenue", "Revenue", TileKind.EVENTS, Measure.REVENUE),
     Tile("orders", "Orders", TileKind.EVENTS, Measure.ORDERS),
@@ -66,7 +66,7 @@ MONEY_TILES = (
         f"{_NO_SPEND[:-1]}, or no new customer from ads.",
     ),
     _VISITS,
-    _UNSEEN,
+    _UNATTRIBUTED,
 )
 COUNT_TILES = (
     Tile("conversions", "Conversions", TileKind.EVENTS, Measure.CONVERSIONS),
@@ -76,7 +76,7 @@ COUNT_TILES = (
         "cpa", "CPA", TileKind.SPEND, Measure.REVENUE, "cpa", f"{_NO_SPEND[:-1]}, or no conversion from ads."
     ),
     _VISITS,
-    _UNSEEN,
+    _UNATTRIBUTED,
 )
 
 
@@ -114,7 +114,7 @@ def compute_tiles(
             if costs is not None:
                 yield _spend_tile(tile, costs)
         elif report.unattributed is not None:
-            yield _unseen_tile(tile, report)
+            yield _unattributed_tile(tile, report)
 
 
 def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
@@ -143,7 +143,7 @@ def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:
     return TileValue(tile, value, getattr(before, tile.figure), change, note)
 
 
-def _unseen_tile(tile: Tile, report: ReportResult) -> TileValue:
+def _unattributed_tile(tile: Tile, report: ReportResult) -> TileValue:
     assert report.unattributed is not None
     assert report.overall is not None
     row, column = report.unattributed.row, FigureColumn(tile.measure)

@@ -168,6 +168,7 @@ async def show_events(request: Request) -> Response:
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),
         csv=view.link(f"{page.base}/events.csv", **choices.pairs),
+        in_file=MOST_ROWS,
         zone=page.space.timezone,
         page_tab=ORDERS if view.is_monetary else ALL_EVENTS,
     )

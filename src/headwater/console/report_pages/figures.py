@@ -97,9 +97,9 @@ def written_change(measured: MeasureChange | None) -> Change | None:
     if measured.ratio is None:
         difference = measured.difference
         return Change("new", "up" if difference > 0 else "down", is_ratio=False) if difference else None
-    if not measured.ratio:
+    if not measured.difference:
         return Change("no change", "same")
-    direction = "up" if measured.ratio > 0 else "down"
+    direction = "up" if measured.difference > 0 else "down"
     return Change(percent(abs(measured.ratio)), direction)
 
 

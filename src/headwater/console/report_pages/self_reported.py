@@ -71,7 +71,14 @@ async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> 
         connection,
         space.id,
         [
-            view.report(space, current_time, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
+            view.report(
+                space,
+                current_time,
+                _measures(basis),
+                (Group.SELF_REPORTED_SOURCE,),
+                compare="none",
+                limit=str(MOST_ROWS),
+            ),
             view.report(
                 space,
                 current_time,
@@ -131,7 +138,11 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
         share=Measure.SHARE,
         choices=sorted((format_title(key), key) for key in SELF_REPORTED),
         csv=view.csv_link(
-            f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"
+            f"{page.base}/report.csv",
+            _measures(basis),
+            (Group.SELF_REPORTED_SOURCE,),
+            compare="none",
+            limit=MOST_ROWS,
         ),
     )
 
