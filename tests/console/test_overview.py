@@ -193,6 +193,21 @@ def test_the_file_has_every_source(owner: Person, stage: Stage, space_id: int) -
     assert len(owner.browser.get(html.unescape(link[1])).text.splitlines()) == 1 + len(SOURCES)
 
 
+def test_the_return_on_spend_is_that_of_the_revenue_shown(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    """A colleague's click counts for the whole company, in every column and tile."""
+    company = stage.company()
+    visitor, buyer = (stage.contact(company_id=company) for _ in range(2))
+    stage.touchpoint(visitor, "google_ads", occurred_at=days_ago(4), company_id=company)
+    stage.event(buyer, event_time=days_ago(3), amount="100", company_id=company)
+    put(spent(3, "google", 50))
+    for mode, revenue, roas in (("profile", "0", "0"), ("company", "100", "2")):
+        page = Overview(owner, space_id, f"query_mode={mode}")
+        google = page.row("sources", "Google Ads")
+        assert [google[1].value, google[-1].value, page.headlines["ROAS"].value] == [revenue, roas, roas]
+
+
 def test_money_left_out_of_either_period_is_listed(owner: Person, stage: Stage, space_id: int) -> None:
     for days, amount in ((3, "5"), (40, "6")):
         stage.event(stage.contact(), event_time=days_ago(days), amount=amount, currency="XAF")

@@ -108,6 +108,7 @@ class OverviewQueries:
         if not self.has_costs:
             return None
         query = self._view.spend(self._space, self._now, group, MOST_ROWS)
+        query = replace(query, by_company=self._view.query_mode == "company")  # like revenue, unlike Ads
         return await query_spend(connection, self._space.id, query)
 
 
