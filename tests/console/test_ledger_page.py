@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -61,6 +62,15 @@ def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
     (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', campaign_text)
     table = list(csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines()))
     assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
+
+
+def test_the_last_30_days_are_those_of_ads(owner: Person, page: str, put: Callable[..., None]) -> None:
+    today = datetime.now(UTC).date()
+    put(*({**spent(1, 2**ago), "date": f"{today - timedelta(days=ago)}"} for ago in (0, 29, 30)))
+    total = 1 + 2**29
+    assert f"Total: {total:,}.00 EUR" in words(owner.browser.get(page).text)
+    ads = owner.browser.get(page.replace("/spend", "/campaigns")).text
+    assert PageTables(ads).headlines["Spend"].value == f"{total}"
 
 
 def test_the_total_of_campaigns_leads_to_what_comes_to_it(

@@ -137,7 +137,7 @@ async def read_ledger_choice(
     if has_filter or not is_whole:
         return choice
     today = datetime.now(UTC).astimezone(inside.space.zone).date()
-    first = today - timedelta(days=USUAL_DAYS)
+    first = today - timedelta(days=USUAL_DAYS - 1)
     return SpendChoice(first, today, choice.platform, choice.account_id, choice.campaign_id, choice.currency)
 
 

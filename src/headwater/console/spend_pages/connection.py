@@ -33,7 +33,7 @@ async def show_connection(visit: PageVisit) -> Response:
     row = await fetch_connection(visit)
     platform = connection_state.find_platform(row)
     today = datetime.now(UTC).astimezone(visit.space.zone).date()
-    days = today - timedelta(days=GAP_DAYS), today
+    days = today - timedelta(days=GAP_DAYS - 1), today
     source = row.platform, row.account_id or ""
     values: dict[str, Any] = {
         "row": row,
