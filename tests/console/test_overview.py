@@ -327,6 +327,31 @@ def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: i
     assert page.row("sources", "All")[-1].value is None
 
 
+def test_with_a_filter_that_does_not_narrow_spend(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    """The page says so, instead of a missing spend."""
+    order(stage, "google_ads", "60", keyword="tent")
+    put(spent(3, "google", 30))
+    page = Overview(owner, space_id, "only=keyword:tent")
+    reason = "Spend cannot be filtered by keyword"
+    assert f"{reason}, so there are no ratios." in page.html
+    assert f"{NONE} {reason}." in page.headlines["ROAS"].text
+    assert "No ad spend" not in page.html
+    assert "don't belong together" in page.row("sources", "Google Ads")[-1].text
+
+
+def test_an_order_without_a_rate_has_an_amount(owner: Person, stage: Stage, space_id: int) -> None:
+    stage.event(stage.contact(), event_time=days_ago(3), amount="5", currency="XAF")
+    note_currency(stage, "XAF", days_ago(3))
+    stage.event(stage.contact(), event_time=days_ago(4), amount=None)
+    latest = Overview(owner, space_id).html.partition("Latest orders")[2]
+    listed = owner.browser.get(f"/console/spaces/{space_id}/events").text
+    for page in (latest, listed):
+        reasons = re.findall(f'title="([^"]*)">{NONE}', page)
+        assert reasons == ["No exchange rate, or too large", "No amount"]
+
+
 def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
     stage.event(stage.contact(), event_name="sign_up", amount=None, event_time=days_ago(3))
     page = Overview(owner, space_id, "conversion=sign_up")

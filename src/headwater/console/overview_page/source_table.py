@@ -10,6 +10,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from headwater.console.ad_pages.ad_columns import NOT_COMPARABLE
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.view import ReportView
@@ -193,7 +194,8 @@ class SourceTable:
             cells.append(Cell(figures.figure(Measure.VISITS, row.visits)))
             cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate, row.no_rate)))
         cells.append(Cell(figures.figure(Measure.REVENUE, row.spend, _NO_SPEND)))
-        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None, _NO_SPEND)))
+        no_roas = NOT_COMPARABLE if row.spend else _NO_SPEND
+        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None, no_roas)))
         link = self._view.narrowed(row.only).link(f"{self._base}/channels") if row.only else ""
         return Row(Cell(row.title, link), tuple(cells), depth, row.key, toggle, is_open)
 

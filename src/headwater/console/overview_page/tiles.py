@@ -135,12 +135,18 @@ def _visits_tile(tile: Tile, report: ReportResult) -> TileValue:
 def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:
     totals = pick_totals(tile.figure, costs)
     value: Figure = getattr(totals, tile.figure)
-    note = "" if value is not None else tile.missing
+    note = "" if value is not None else _explain_missing(tile, costs)
     if costs.comparable is None:
         return TileValue(tile, value, None, None, note)
     before = pick_totals(tile.figure, costs.comparable)
     change = figures.written_change(totals.change(tile.figure, before))
     return TileValue(tile, value, getattr(before, tile.figure), change, note)
+
+
+def _explain_missing(tile: Tile, costs: CostReport) -> str:
+    if costs.problem is None:
+        return tile.missing
+    return f"Spend cannot be filtered by {str(costs.problem).replace('_', ' ')}."
 
 
 def _unattributed_tile(tile: Tile, report: ReportResult) -> TileValue:

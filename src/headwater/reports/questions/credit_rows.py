@@ -125,6 +125,11 @@ class EventCredit(Struct, frozen=True):
     left_out: int
     """Touches between the ends."""
 
+    @property
+    def no_amount(self) -> str:
+        """Why reports count no amount, in words."""
+        return "No amount" if self.original_amount is None else "No exchange rate, or too large"
+
 
 class ListedEvents(Struct, frozen=True):
     """Ordered by second and id."""
