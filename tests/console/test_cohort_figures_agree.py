@@ -191,7 +191,7 @@ def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
     spend = sum((Decimal(repr(row["spend"])) for row in totals), Decimal(0))
     revenue = sum((Decimal(repr(row["cumulative_revenue"][-1])) for row in totals), Decimal(0))
     new = sum(row["new_customers"] for row in totals)
-    cac = float(rounded(Fraction(spend) / new)) if new else None
+    cac = float(rounded(Fraction(spend) / new)) if spend and new else None
     return {
         "new_customers": new, "spend": float(spend), "cac": cac, "revenue": float(revenue)
     }  # fmt: skip

@@ -19,6 +19,7 @@ from tests.support.report_model.question import Question
 from tests.support.report_model.spend import (
     Spending,
     in_one_currency,
+    is_billed_alone,
     left_out_money,
     left_out_spend,
     spent_by_key,
@@ -59,22 +60,24 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     spent = _spent(spending, question, months, {*cohorts.groups})
     empty_count = _empty_months(cohorts.total, months, spent)
     months, spent = months[empty_count:], spent[empty_count:]
-    rate = spending.cost_rate
     total_spend = [sum(month_spend.values(), Fraction(0)) for month_spend in spent]
     lists = _lists(question, cohorts, spent)
 
-    def of(figures: model.Figures, spend: Sequence[Fraction] | None) -> list[dict[str, Any]]:
+    def of(
+        figures: model.Figures, spend: Sequence[Fraction] | None, rate: Fraction | None = spending.cost_rate
+    ) -> list[dict[str, Any]]:
         return [
             _cohort(figures, month, spend and spend[index], rate, months_between(month, today) + 1)
             for index, month in enumerate(months)
         ]
 
-    by_key = {key: of(cohorts.groups.get(key, NOBODY), spend) for key, spend in lists.items()}
+    rates = {key: None if spend is None else spending.cost_rate for key, spend in lists.items()}
+    by_key = {key: of(cohorts.groups.get(key, NOBODY), spend, rates[key]) for key, spend in lists.items()}
     return {
         "totals": of(cohorts.total, total_spend),
         "unattributed": None if question.filters_touches else of(cohorts.unattributed, None),
         "groups": [
-            {"key": key, **_whole(key_cohorts, lists[key], rate)} for key, key_cohorts in by_key.items()
+            {"key": key, **_whole(key_cohorts, lists[key], rates[key])} for key, key_cohorts in by_key.items()
         ],
         "cohorts": [
             {"key": key, **cohort}
@@ -141,9 +144,11 @@ def _lists(
         return dict.fromkeys(cohorts.groups)
     nothing = Fraction(0)
     return {
-        key: [nothing if key is None else month_spend.get(key, nothing) for month_spend in spent]
+        key: None if question.group_by == ("source",) and not is_billed_alone(key) else [
+            nothing if key is None else month_spend.get(key, nothing) for month_spend in spent
+        ]
         for key in keys
-    }
+    }  # fmt: skip
 
 
 def _cohort(

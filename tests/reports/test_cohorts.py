@@ -119,6 +119,34 @@ def test_all_spend_is_in_a_row_or_unmatched(api: Api, space: Stage, group: str) 
         assert (spend, unmatched) == (60, 39)
 
 
+def test_left_out_money_would_have_counted(api: Api, space: Stage) -> None:
+    """A sign-up brings no revenue here, so its amount is missing in no sum."""
+    for name in ("sign_up", "upsell_purchase"):
+        space.event(space.contact(), event_name=name, amount=3, currency="XAF", event_time=moment(2))
+    space.connection.execute(
+        "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, 'XAF', %s)",
+        (space.space_id, f"{month(2)}-10"),
+    )
+    (left_out,) = report(api)["left_out_money"]
+    assert (left_out["events"], left_out["amount"]) == (1, 3)
+
+
+@pytest.mark.parametrize(("group", "known"), [("source", {"tiktok_ads", "email"}), ("landing_page", set())])
+def test_without_its_spend_a_key_has_no_contribution(
+    api: Api, space: Stage, group: str, known: set[str]
+) -> None:
+    """What its ads cost is unknown, not 0; nobody is paid for unattributed orders."""
+    space.connection.execute("UPDATE spaces SET cost_rate = 50 WHERE id = %s", (space.space_id,))
+    contact = space.contact()
+    space.touchpoint(contact, "instagram_ads", occurred_at=moment(3, 8))
+    space.event(contact, amount=5, event_time=moment(3))
+    put(api, spent(3, "tiktok", 60), spent(3, "meta", 30))
+    answer = report(api, group_by=group, attribution_model="linear")
+    assert {row["key"] for row in answer["groups"] if row["contribution"] is not None} == known
+    assert {row["key"] for row in answer["cohorts"] if row["contribution"] is not None} == known
+    assert answer["unattributed"][1]["contribution"] == [15, 15, 15]
+
+
 @pytest.mark.usefixtures("space")
 def test_payback_after_the_cost_rate(api: Api, space: Stage) -> None:
     put(api, spent(3, "tiktok", 60))

@@ -1444,7 +1444,7 @@ export type CohortMonth = {
   /** By months since, from 0. */
   revenue: Array<number>;
   cumulative_revenue: Array<number>;
-  /** Cumulative, after cost rate and spend; null without a rate. */
+  /** Cumulative, after cost rate and spend; null without either. */
   contribution: Array<number> | null;
   /** Customers with an order. */
   customers: Array<number>;

@@ -149,9 +149,13 @@ def _figures(
 
 def _is_filtered(group: str, key: Key) -> bool:
     """Return whether spend can be filtered in the same way as credit."""
-    platform = get_platform(key or "") if group == "source" else None
-    one_source = platform is None or platform not in ("google", "meta")
-    return group not in NOT_OF_SPEND and one_source
+    return group not in NOT_OF_SPEND and (group != "source" or is_billed_alone(key))
+
+
+def is_billed_alone(source: Key) -> bool:
+    """Return whether no other source is on the same bill."""
+    platform = get_platform(source or "")
+    return platform is None or platform not in ("google", "meta")
 
 
 def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]], list[Fraction]]:

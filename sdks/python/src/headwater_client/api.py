@@ -1774,7 +1774,7 @@ class CohortMonth(TypedDict):
     """By months since, from 0."""
     cumulative_revenue: list[float]
     contribution: list[float] | None
-    """Cumulative, after cost rate and spend; null without a rate."""
+    """Cumulative, after cost rate and spend; null without either."""
     customers: list[int]
     """Customers with an order."""
 

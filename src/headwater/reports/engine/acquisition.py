@@ -200,14 +200,14 @@ async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
 ) -> ObservationPlan:
     (period_plan,) = await PlanLoader(reader, [query]).plans(query)
-    # Only events that bring revenue are observed; names don't matter.
-    scope = replace(period_plan.plan.scope, kinds=EVERY_NAME)
+    # Only events that bring revenue are observed, and listed if their money is left out.
+    conditions = period_plan.plan.scope.conditions.named(reader.conversion_names(query.filters))
+    scope = replace(period_plan.plan.scope, kinds=EVERY_NAME, conditions=conditions)
     period_plan = replace(period_plan, plan=Plan(query, scope, period_plan.plan.dimensions))
     customers = Customers(query.by_company)
     orders = await GroupLoader(reader, query).first_orders(customers)
     columns = (Column.EVENT_IDS, *period_plan.plan.columns, *customers.columns)
     seconds = reader.bounds(acquired).seconds
-    conditions = period_plan.plan.scope.conditions.named(reader.conversion_names(query.filters))
     observer = Observer(conditions, orders, seconds, columns, query.window_days)
     return ObservationPlan(query, period_plan, observer)
 

@@ -5,7 +5,7 @@ Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -112,6 +112,11 @@ class CohortGroup:
     key: str | None
     label: str | None
     cohorts: tuple[Cohort, ...]
+
+    def without_costs(self) -> Self:
+        """Return the group with unknown spend, and so without contribution."""
+        cohorts = (replace(cohort, spend=None, cost_rate=None) for cohort in self.cohorts)
+        return replace(self, cohorts=tuple(cohorts))
 
     @property
     def new_customers(self) -> int:
@@ -322,13 +327,13 @@ class CohortBuilder:
         only_spent = {key for month_spend in by_month for key in month_spend} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
             number, label = self._keys.get(key, (None, names.get(key or "", key)))
-            spend = [month_sums.get(key, Decimal(0)) if key else Decimal(0) for month_sums in by_month]
-            yield self._make_group(
+            cohort_group = self._make_group(
                 key,
                 label,
                 figures.get(number, {}) if number is not None else {},
-                spend if self._has_own_spend(key) else None,
+                [month_sums.get(key, Decimal(0)) if key else Decimal(0) for month_sums in by_month],
             )
+            yield cohort_group if self._has_own_spend(key) else cohort_group.without_costs()
 
     def _has_own_spend(self, key: Key) -> bool:
         """Return whether a key's spend is known. The spend of sources that share a bill is outside all

@@ -238,7 +238,7 @@ class CohortMonth(Struct, frozen=True, kw_only=True):
     revenue: Annotated[list[float], Meta(description="By months since, from 0.")]
     cumulative_revenue: list[float]
     contribution: Annotated[
-        list[float] | None, Meta(description="Cumulative, after cost rate and spend; null without a rate.")
+        list[float] | None, Meta(description="Cumulative, after cost rate and spend; null without either.")
     ]
     customers: Annotated[list[int], Meta(description="Customers with an order.")]
 
