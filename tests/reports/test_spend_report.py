@@ -162,6 +162,19 @@ def test_a_campaign_that_touchpoints_know_by_name_alone(api: Api, space: Stage) 
 
 @pytest.mark.usefixtures("space")
 @pytest.mark.parametrize(
+    ("group", "names"),
+    [("day", ["2026-05-13", "2026-05-20"]), ("week", ["2026-W20", "2026-W21"]), ("month", ["2026-05"])],
+)
+def test_a_time_with_spend_alone_is_named_like_others(api: Api, group: str, names: list[str]) -> None:
+    put(api, spent(13, "google", 30), spent(20, "google", 10))
+    assert [name for (name,) in rows(report(api, group_by=group), f"{group}_name")] == names
+    put(api, spent(13, "meta", 30))
+    answer = report(api, group_by=group, only="platform:meta")
+    assert [name for (name,) in rows(answer, f"{group}_name")] == names[:1]
+
+
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(
     ("group", "key"), [("day", "2026-05-13"), ("week", "2026-05-11"), ("month", "2026-05-01")]
 )
 def test_times(api: Api, group: str, key: str) -> None:

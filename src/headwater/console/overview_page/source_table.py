@@ -105,7 +105,7 @@ class SourceTable:
             yield TableColumn("Visits", "By the visit's own source, without bots")
             yield TableColumn("Rate", "Conversions whose credited touchpoint is a visit, per visit")
         yield TableColumn("Spend")
-        yield TableColumn("ROAS", "Revenue credited to it, divided by its spend")
+        yield TableColumn("ROAS", "Revenue credited to platforms with spend, divided by their spend")
 
     def _list_rows(self) -> list[SourceRow]:
         """Return rows in order of their value; spend and earlier credit without credit have rows too."""

@@ -114,12 +114,17 @@ def counterpart(
 
 
 def name_bucket(bucket: int, steps: TimeBuckets) -> tuple[str, str]:
-    """Return the first day and the name: `2026-05-13`, `2026-W20` or `2026-05`."""
+    """Return the first day and the name."""
     day = steps.days[bucket - 1]
-    if steps.group is Group.WEEK:
+    return day.isoformat(), name_day(day, steps.group)
+
+
+def name_day(day: date, group: Group) -> str:
+    """Name a day, or the week or month that begins with it: `2026-05-13`, `2026-W20` or `2026-05`."""
+    if group is Group.WEEK:
         year, week, _ = day.isocalendar()
-        return day.isoformat(), f"{year:04}-W{week:02}"
-    return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
+        return f"{year:04}-W{week:02}"
+    return day.isoformat()[: 7 if group is Group.MONTH else 10]
 
 
 def name_key(bucket: int, steps: TimeBuckets) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -20,9 +20,10 @@ from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, query_reports
-from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut
+from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut, name_day
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
+    STEPS,
     Comparison,
     DateBasis,
     DateTimeSpan,
@@ -212,7 +213,7 @@ def _join(
     without_place = NOTHING if group is None else by_key.pop(None, NOTHING)
     unsplit_platforms = spent.unsplit(group)
     names = spent.find_names(group)
-    keys = {**labels, **{key: names.get(key or "", key) for key in by_key}} if group else {}
+    keys = {**labels, **{key: _name_key(group, key, names) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
     rows = [
         CostRow(
@@ -250,6 +251,13 @@ def _join(
         began=report.began,
         ends=(report.first_event, report.last_event),
     )
+
+
+def _name_key(group: Group | None, key: Key, names: Mapping[str, str]) -> Key:
+    """Name a row of spend without credit, like one with credit."""
+    if key is None or group is None or group not in STEPS:
+        return names.get(key or "", key)
+    return name_day(date.fromisoformat(key), group)
 
 
 def _find_platform(group: Group | None, key: Key, sources: SourceNames) -> str | None:
