@@ -87,7 +87,7 @@ from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.spaces.accounts.passwords import _normal as normal_password
-from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
+from headwater.spaces.custom_fields import NUMBER_FIELD, parse_slot_date
 from headwater.spaces.models import Space
 from headwater.spaces.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.spend.ads.inputs import read_names
@@ -293,7 +293,7 @@ TEXT_DOORS = [
     Door("timerange.parse_day", parse_day, URL),
     Door("date_range.DAY", DAY.read, URL),
     Door("fields.parse_slot_date", parse_slot_date, 10 * KB),
-    Door("fields.parse_slot_number", parse_slot_number, 10 * KB),
+    Door("fields.NUMBER_FIELD", NUMBER_FIELD.read, 10 * KB),
     Door("instants.parse_instant", parse_instant, MAX_TRACK_BODY),
     Door("forms.read_ip", read_ip, 64),
     Door("passwords", normal_password, 64 * KB),

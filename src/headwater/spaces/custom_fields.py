@@ -55,13 +55,6 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
 
 
-def parse_slot_number(value: str | float | Decimal) -> str:
-    text = str(value).strip()
-    if isinstance(value, str) and not _NUMBER.fullmatch(text):
-        raise ValueError("must be a number.")
-    return decimal_text(Decimal(text), MAX_SLOT_NUMBER, SLOT_STEP)
-
-
 def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
     """Return a date slot's value: `YYYY-MM-DD` unchanged, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`. `parse`
     reads instants.
@@ -84,7 +77,7 @@ def _iso_date(value: str) -> str:
 
 
 _TEXT_FIELD = text_up_to(LONGEST_TEXT).or_none().documented(type=["string", "null"], maxLength=LONGEST_TEXT)
-_NUMBER_FIELD = (
+NUMBER_FIELD = (
     number(NUMBER_FORMS, text_rule="must be a number.", form=_NUMBER)
     .then(_number_text)
     .or_none()
@@ -98,7 +91,7 @@ _DATE_FIELD = (
 )
 SLOT_FIELDS: dict[str, FieldType[str | None]] = {
     **dict.fromkeys(map(slot_name, TEXT_SLOTS), _TEXT_FIELD),
-    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_FIELD),
+    **dict.fromkeys(map(slot_name, NUMBER_SLOTS), NUMBER_FIELD),
     **dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_FIELD),
 }
 """The types of the fields in bodies, by name; null and blank text leave a field unset."""

@@ -36,13 +36,12 @@ from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
 from headwater.spaces.custom_fields import (
     DATE_SLOTS,
     LONGEST_TEXT,
-    NUMBER_FORMS,
+    NUMBER_FIELD,
     NUMBER_SLOTS,
     SLOTS,
     TEXT_SLOTS,
     TYPE_RULES,
     parse_slot_date,
-    parse_slot_number,
     slot_name,
 )
 
@@ -230,11 +229,7 @@ def _parse_raw_number(raw: Raw) -> str | None:
         value = _decode_exact(raw)
     except (InvalidOperation, msgspec.ValidationError):  # more digits than a number can have
         raise ValueError("must be a finite number.") from None
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, str | int | Decimal) and not isinstance(value, bool):
-        return parse_slot_number(value)
-    raise ValueError(NUMBER_FORMS)
+    return NUMBER_FIELD.read(value)
 
 
 _decode_exact = msgspec.json.Decoder(float_hook=Decimal).decode
