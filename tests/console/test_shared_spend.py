@@ -130,6 +130,18 @@ def test_a_message_counts_the_rows_that_it_does_not_list(
     ]
 
 
+def test_a_message_of_cohorts_counts_the_earlier_months(
+    stage: Stage, space_id: int, database_url: str
+) -> None:
+    order(stage, "email", "10", days=430)
+    table = send(database_url, space_id, "/cohorts", "period=last+1000+days", MONTHLY).table
+    assert table is not None
+    (first, *_), *_, (last, *_) = table.rows
+    assert len(table.rows) == 1 + 12 + 1
+    assert first in {"2 more rows", "3 more rows"}
+    assert last == "All"
+
+
 def test_a_message_of_the_overview_adds_up(stage: Stage, space_id: int, database_url: str) -> None:
     """Twelve sources have a row, the others share one."""
     for source in (
